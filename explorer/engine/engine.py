@@ -1,0 +1,112 @@
+"""What the app knows of the thing that runs models: a promise that a process, a GPU server or a cluster can keep."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from explorer.config import ModelConfig, TokenizerSource
+from explorer.errors import ExplorerError
+from explorer.trace.trace import Trace, TraceRequest
+
+
+class Phase(StrEnum):
+    """How far a model is on its way to being usable."""
+
+    ABSENT = "absent"
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadState:
+    """Where a model stands: a sentence for people, the share done (0 to 1), and the error of a failed attempt."""
+
+    phase: Phase
+    sentence: str = ""
+    fraction: float = 0.0
+    error: ExplorerError | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard:
+    """What is known of a model before its weights are in memory."""
+
+    id: str
+    config: ModelConfig
+    tokenizer: TokenizerSource
+    max_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """A model that is ready: where its weights came from, and how it runs here.
+
+    ``precision`` counts the tensors of each number format in the file.
+    """
+
+    card: ModelCard
+    source: str
+    parameters: int
+    precision: Mapping[str, int]
+    device: str
+    dtype: str
+
+
+class Ticket(Protocol):
+    """A place in the queue. Whoever holds it calls ``leave`` when nobody waits for the answer any more."""
+
+    @property
+    def fraction(self) -> float:
+        """The share of the work done, 0 while waiting."""
+        ...
+
+    @property
+    def ahead(self) -> int:
+        """How many jobs come first, the running one included; 0 once it runs itself."""
+        ...
+
+    def wait(self, seconds: float) -> bool:
+        """Wait up to ``seconds``; whether the answer is there."""
+        ...
+
+    def result(self) -> Trace:
+        """The answer, once ``wait`` said it is there. Raises what went wrong."""
+        ...
+
+    def leave(self) -> None:
+        """Nobody with this ticket waits any more; work that nobody waits for stops."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs models and answers requests; safe to call from any thread."""
+
+    def models(self) -> tuple[str, ...]:
+        """The ids of all models that can run here."""
+        ...
+
+    def card(self, model: str) -> ModelCard:
+        """What is known of ``model`` without its weights. Raises ``NoSuchModel``, or what is wrong with its file."""
+        ...
+
+    def state(self, name: str) -> LoadState:
+        """Where a model or a vocabulary stands. Raises ``NoSuchModel``."""
+        ...
+
+    def prepare(self, name: str) -> None:
+        """Begin to fetch and load a model or a vocabulary in the background, or again after it failed."""
+        ...
+
+    def vocabulary(self, name: str) -> TokenizerSource:
+        """A vocabulary without a model, such as "llama3". Raises ``ModelNotReady`` or what kept it from coming."""
+        ...
+
+    def info(self, model: str) -> ModelInfo:
+        """What is known of a ready model. Raises ``ModelNotReady`` or the error that kept it from loading."""
+        ...
+
+    def submit(self, request: TraceRequest, session: str) -> Ticket:
+        """Ask for a trace. Raises at once what is wrong with the request: too long, unknown tap, too large, busy."""
+        ...

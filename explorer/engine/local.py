@@ -1,0 +1,112 @@
+"""An engine inside this process."""
+
+from collections.abc import Callable
+
+import torch
+from cachetools import LRUCache
+
+from explorer.config import TokenizerSource
+from explorer.engine.device import is_out_of_memory
+from explorer.engine.engine import LoadState, ModelCard, ModelInfo
+from explorer.engine.scheduler import JobTicket, Scheduler
+from explorer.engine.shelf import Shelf
+from explorer.engine.vocabularies import VOCABULARIES, Vocabularies
+from explorer.errors import BadValue, NoSuchToken, TextTooLong, TooLarge
+from explorer.settings import Settings
+from explorer.trace.budget import check_budget
+from explorer.trace.checkpoints import Checkpoints, run
+from explorer.trace.replay import replay
+from explorer.trace.trace import Trace, TraceRequest
+
+
+class LocalEngine:
+    """Runs the models of a shelf on one worker thread, behind a fair queue."""
+
+    def __init__(self, shelf: Shelf, settings: Settings) -> None:
+        torch.set_num_threads(settings.threads)
+        self._shelf = shelf
+        self._vocabularies = Vocabularies(settings.home)
+        self._cache_bytes = settings.trace_cache_bytes // 2
+        self._checkpoints: LRUCache[tuple[str, tuple[int, ...]], Checkpoints] = LRUCache(
+            self._cache_bytes, getsizeof=lambda checkpoints: checkpoints.n_bytes
+        )
+        self._scheduler: Scheduler[TraceRequest, Trace] = Scheduler(
+            self._answer,
+            cost=lambda request: len(request.token_ids),
+            size=lambda trace: trace.n_bytes,
+            cache_bytes=self._cache_bytes,
+            max_waiting=settings.max_waiting,
+        )
+        self.forward_passes = 0
+
+    def models(self) -> tuple[str, ...]:
+        """The ids of all models that can run here."""
+        return self._shelf.ids()
+
+    def card(self, model: str) -> ModelCard:
+        """What is known of ``model`` without its weights."""
+        return self._shelf.card(model)
+
+    def state(self, name: str) -> LoadState:
+        """Where a model or a vocabulary stands. Raises ``NoSuchModel``."""
+        return self._vocabularies.state(name) if name in VOCABULARIES else self._shelf.state(name)
+
+    def prepare(self, name: str) -> None:
+        """Begin to fetch and load a model or a vocabulary in the background."""
+        if name in VOCABULARIES:
+            self._vocabularies.prepare(name)
+        else:
+            self._shelf.prepare(name)
+
+    def vocabulary(self, name: str) -> TokenizerSource:
+        """A vocabulary without a model, such as "llama3"."""
+        return self._vocabularies.source(name)
+
+    def info(self, model: str) -> ModelInfo:
+        """What is known of a ready model."""
+        return self._shelf.loaded(model).info
+
+    def submit(self, request: TraceRequest, session: str) -> JobTicket[TraceRequest, Trace]:
+        """Ask for a trace; raises at once what is wrong with the request."""
+        loaded = self._shelf.loaded(request.model)
+        check_tokens(request, loaded.info.card)
+        check_budget(loaded.model, request, self._cache_bytes)
+        return self._scheduler.submit(request, session)
+
+    def _answer(self, request: TraceRequest, progress: Callable[[float], None]) -> Trace:
+        model = self._shelf.loaded(request.model).model
+        key = (request.model, request.token_ids)
+        try:
+            checkpoints = self._checkpoints.get(key)
+            if checkpoints is None:
+                self.forward_passes += 1
+                checkpoints = run(model, request.token_ids, progress)
+                self._checkpoints[key] = checkpoints
+            return replay(model, checkpoints, request, progress)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            self._checkpoints.clear()
+            raise TooLarge(
+                f"A prompt of {len(request.token_ids)} tokens needs more memory than is free.",
+                "Use a shorter prompt; what was held for older prompts has been let go.",
+            ) from error
+
+
+def check_tokens(request: TraceRequest, card: ModelCard) -> None:
+    """Raises ``BadValue``, ``TextTooLong`` or ``NoSuchToken`` when ``card``'s model cannot run the request's tokens."""
+    count, vocab_size = len(request.token_ids), card.config.vocab_size
+    if count == 0:
+        raise BadValue("The prompt holds no token.", "Type at least one character.")
+    if count > card.max_tokens:
+        limit = "the model's context" if card.max_tokens == card.config.context else "the limit (EXPLORER_MAX_TOKENS)"
+        raise TextTooLong(
+            f"The prompt has {count:,} tokens; {limit} is {card.max_tokens:,}.",
+            f"Shorten it by {count - card.max_tokens:,} tokens. Nothing was cut.",
+        )
+    for token in request.token_ids:
+        if not 0 <= token < vocab_size:
+            raise NoSuchToken(f"The model has no token {token}.", f"Ids run from 0 to {vocab_size - 1}.")
+    for token in request.scored:
+        if not 0 <= token < count:
+            raise BadValue(f"The prompt has no token number {token}.", f"Tokens are numbered 0 to {count - 1}.")

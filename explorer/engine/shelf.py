@@ -1,0 +1,171 @@
+"""The models that this process can run, and how far each is on its way into memory."""
+
+import gc
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from explorer.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from explorer.checkpoint.default_model import DEFAULT_MODEL_ID, default_checkpoint, fetch_default_model
+from explorer.checkpoint.known_models import default_vocabulary, known_models
+from explorer.config import ConfigError, ModelConfig, TokenizerSource
+from explorer.engine.device import choose_device, choose_dtype, is_out_of_memory
+from explorer.engine.engine import LoadState, ModelCard, ModelInfo, Phase
+from explorer.errors import BadModelFile, ExplorerError, ModelNotReady, NoSuchModel, TooLarge
+from explorer.model.llama import Llama
+from explorer.settings import Settings
+
+Progress = Callable[[float, str], None]
+Opener = Callable[[Progress], Checkpoint]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShelfEntry:
+    """One model: its card without its weights, and how to open its checkpoint."""
+
+    card: Callable[[], ModelCard]
+    open: Opener
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel:
+    """A model in memory and what is known of it."""
+
+    info: ModelInfo
+    model: Llama
+
+
+class Shelf:
+    """Models by id. ``prepare`` loads one in the background; ``loaded`` hands it out."""
+
+    def __init__(self, settings: Settings, entries: Mapping[str, ShelfEntry]) -> None:
+        self._settings = settings
+        self._entries = dict(entries)
+        self._lock = threading.Lock()
+        self._loading = threading.Lock()
+        self._states = {model: LoadState(phase=Phase.ABSENT) for model in entries}
+        self._loaded: dict[str, LoadedModel] = {}
+
+    def ids(self) -> tuple[str, ...]:
+        """Every model id, in order."""
+        return tuple(self._entries)
+
+    def card(self, model: str) -> ModelCard:
+        """What is known of ``model`` without its weights. Raises ``NoSuchModel``, or what is wrong with its file."""
+        self._check(model)
+        return self._entries[model].card()
+
+    def state(self, model: str) -> LoadState:
+        """Where ``model`` stands. Raises ``NoSuchModel``."""
+        self._check(model)
+        return self._states[model]
+
+    def prepare(self, model: str) -> None:
+        """Begin to load ``model`` in the background, unless it is loaded or on its way."""
+        self._check(model)
+        with self._lock:
+            if self._states[model].phase in (Phase.LOADING, Phase.READY):
+                return
+            self._states[model] = LoadState(phase=Phase.LOADING, sentence="Waiting to load")
+        threading.Thread(target=self._load, args=(model,), name=f"load-{model}", daemon=True).start()
+
+    def loaded(self, model: str) -> LoadedModel:
+        """The model in memory. Raises ``NoSuchModel``, ``ModelNotReady``, or what kept it from loading."""
+        state = self.state(model)
+        if state.error is not None:
+            raise state.error
+        if state.phase is not Phase.READY:
+            raise ModelNotReady(f"The model {model} is not loaded yet.", state.sentence or "Ask for it to be loaded.")
+        return self._loaded[model]
+
+    def _check(self, model: str) -> None:
+        if model not in self._entries:
+            raise NoSuchModel(f"There is no model {model!r} here.", f"Models here: {', '.join(self._entries)}.")
+
+    def _load(self, model: str) -> None:
+        def progress(fraction: float, sentence: str) -> None:
+            self._states[model] = LoadState(phase=Phase.LOADING, fraction=fraction, sentence=sentence)
+
+        try:
+            with self._loading:
+                checkpoint = self._entries[model].open(progress)
+                progress(1.0, "Loading the weights")
+                self._loaded[model] = load(self.card(model), checkpoint, self._settings)
+            gc.collect()
+            gc.freeze()  # weights and modules never die: keep every later collection from walking them
+            self._states[model] = LoadState(phase=Phase.READY, fraction=1.0, sentence="Ready")
+        except Exception as error:
+            self._states[model] = LoadState(phase=Phase.FAILED, sentence=str(error), error=_named(error, model))
+            if not isinstance(error, (ExplorerError, ConfigError)):
+                raise  # a bug: the thread's traceback goes to the log
+
+
+def load(card: ModelCard, checkpoint: Checkpoint, settings: Settings) -> LoadedModel:
+    """Bring ``checkpoint`` into memory on the device and in the precision that the settings ask for."""
+    device = choose_device(settings.device)
+    dtype = choose_dtype(settings.dtype, device)
+    with torch.device("meta"):
+        llama = Llama(checkpoint.config)
+    checkpoint.load_into(llama, device=device, dtype=dtype)
+    llama.requires_grad_(False)
+    llama.eval()
+    info = ModelInfo(
+        card=card,
+        source=checkpoint.source,
+        parameters=checkpoint.parameters,
+        precision=checkpoint.precision,
+        device=str(device),
+        dtype=str(dtype).removeprefix("torch."),
+    )
+    return LoadedModel(info=info, model=llama)
+
+
+def standard_shelf(settings: Settings) -> Shelf:
+    """The models that every installation can run."""
+    return Shelf(settings, {DEFAULT_MODEL_ID: default_entry(settings)})
+
+
+def default_entry(settings: Settings) -> ShelfEntry:
+    """The default model, fetched and converted first where it is not there yet."""
+
+    def card() -> ModelCard:
+        return model_card(DEFAULT_MODEL_ID, known_models()[DEFAULT_MODEL_ID].config, default_vocabulary(), settings)
+
+    def open_default(progress: Progress) -> Checkpoint:
+        checkpoint = default_checkpoint(settings.home)
+        return checkpoint if checkpoint is not None else fetch_default_model(settings.home, progress)
+
+    return ShelfEntry(card=card, open=open_default)
+
+
+def file_entry(path: Path, settings: Settings) -> ShelfEntry:
+    """A model file or folder of the user's. Only the command line may name a path."""
+
+    @cache
+    def checkpoint() -> Checkpoint:
+        return open_checkpoint(path, path.stem)
+
+    def card() -> ModelCard:
+        return model_card(path.name, checkpoint().config, checkpoint().tokenizer, settings)
+
+    return ShelfEntry(card=card, open=lambda progress: checkpoint())
+
+
+def model_card(model: str, config: ModelConfig, tokenizer: TokenizerSource, settings: Settings) -> ModelCard:
+    """The card of a model under the limits of ``settings``."""
+    limit = min(settings.max_tokens, config.context)
+    return ModelCard(id=model, config=config, tokenizer=tokenizer, max_tokens=limit)
+
+
+def _named(error: Exception, model: str) -> ExplorerError:
+    if isinstance(error, ExplorerError):
+        return error
+    if isinstance(error, ConfigError):
+        return BadModelFile(error.found, error.remedy)
+    if is_out_of_memory(error):
+        return TooLarge(f"{model} does not fit into this machine's memory.", "Use a smaller model or a narrower dtype.")
+    return BadModelFile(f"{model} could not be loaded.", "The server's log holds the details.")

@@ -1,0 +1,1 @@
+"""Text to tokens and back: the vocabulary, the split, the merges, and how each token is shown."""

@@ -1,0 +1,63 @@
+"""What is asked of one run of the model, and what it left behind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceRequest:
+    """Which tensors of which run to keep.
+
+    ``taps`` and ``norms`` hold addresses such as ``layers.3.attention.tap.query``, where ``*`` stands for any layer:
+    tensors to keep whole, and tensors of which only the length of every vector is kept. ``scored`` names the tokens
+    whose final vectors are normalised and scored: ``tap.normalised`` and ``tap.logits`` hold these rows only.
+    """
+
+    model: str
+    token_ids: tuple[int, ...]
+    taps: frozenset[str] = frozenset()
+    norms: frozenset[str] = frozenset()
+    scored: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """Recorded tensors by the address of their tap, without their batch axis.
+
+    ``norms`` hold the L2 length of every vector: the tap's axes without the last one. Nobody may write into a trace: it
+    is shared by everyone who asked for the same.
+    """
+
+    token_ids: tuple[int, ...]
+    scored: tuple[int, ...]
+    tensors: Mapping[str, Tensor]
+    norms: Mapping[str, Tensor]
+
+    def __getitem__(self, address: str) -> Tensor:
+        return self.tensors[address]
+
+    def layers(self, tap: str) -> Tensor:
+        """What ``tap`` recorded in every layer, stacked along a new first axis."""
+        return _stacked(self.tensors, tap)
+
+    def layer_norms(self, tap: str) -> Tensor:
+        """The lengths that ``tap`` recorded in every layer, stacked along a new first axis."""
+        return _stacked(self.norms, tap)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all tensors."""
+        return sum(tensor.nbytes for tensor in (*self.tensors.values(), *self.norms.values()))
+
+
+def _stacked(tensors: Mapping[str, Tensor], tap: str) -> Tensor:
+    by_layer = {}
+    for address, tensor in tensors.items():
+        stack, _, rest = address.partition(".")
+        layer, _, name = rest.partition(".")
+        if stack == "layers" and name == tap:
+            by_layer[int(layer)] = tensor
+    return torch.stack([by_layer[layer] for layer in sorted(by_layer)])

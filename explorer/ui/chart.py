@@ -1,0 +1,38 @@
+"""A chart and what stands under it: words for those who cannot see it, its table, and the lines that reproduce it."""
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from explorer.ui.export import csv_bytes
+
+HIDDEN_BUTTONS = ["zoom2d", "pan2d", "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d"]
+
+
+def chart(figure: go.Figure, *, name: str, summary: str) -> None:
+    """``figure``, with ``summary`` as its text alternative; ``name`` names the image that it exports."""
+    config = {
+        "displaylogo": False,
+        "scrollZoom": False,
+        "modeBarButtonsToRemove": HIDDEN_BUTTONS,
+        "toImageButtonOptions": {"format": "svg", "filename": f"llama-explorer-{name}"},
+    }
+    st.plotly_chart(figure, key=name, width="stretch", config=config, alt=summary)
+
+
+def numbers(table: pd.DataFrame, *, name: str, snippet: str) -> None:
+    """The rows behind a chart, as a table and a file, and the code that prints them."""
+    data, code = st.columns(2)
+    with data.expander("Table of these numbers", icon=":material/table:"):
+        st.dataframe(table, hide_index=True, width="stretch", key=f"{name}-table")
+        st.download_button(
+            "Download as CSV",
+            data=lambda: csv_bytes(table),
+            file_name=f"llama-explorer-{name}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            key=f"{name}-csv",
+            on_click="ignore",
+        )
+    with code.expander("Reproduce these numbers", icon=":material/terminal:"):
+        st.code(snippet, language="python")

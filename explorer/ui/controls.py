@@ -1,0 +1,50 @@
+"""Controls, each with one sentence on what it does."""
+
+import streamlit as st
+
+from explorer.ui import state
+from explorer.ui.state import bound
+from explorer.ui.view import MAX_DRAWS, MAX_SEED, OWN
+
+
+def sampler_controls() -> None:
+    """The controls of the sampler."""
+    st.slider("Temperature", 0.0, 3.0, step=0.05, **bound("temperature"))
+    st.caption("Below 1 sharpens, above 1 flattens, 0 always takes the likeliest. The order of tokens never changes.")
+    st.slider("Top-p", 0.0, 1.0, step=0.01, **bound("top_p"))
+    st.caption("Keeps the smallest set of likeliest tokens whose total reaches p (Meta's rule at a tie). 1 is off.")
+    st.number_input("Top-k", min_value=0, max_value=1_000_000, step=1, **bound("top_k"))
+    st.caption("Keeps only the k likeliest tokens. 0 is off; more than there are keeps all.")
+    st.slider("Min-p", 0.0, 1.0, step=0.01, **bound("min_p"))
+    st.caption("Keeps tokens with at least this share of the likeliest one's probability. 0 is off; not Meta's.")
+
+
+def draw_controls() -> None:
+    """The seed, and the next draw of its sequence."""
+    view = state.current()
+    st.button(
+        "Draw again",
+        icon=":material/casino:",
+        width="stretch",
+        on_click=lambda: state.go(draw=view.draw % MAX_DRAWS + 1),
+    )
+    st.caption(f"This is draw {view.draw:,} of the sequence that the seed starts.")
+    st.number_input("Seed", min_value=0, max_value=MAX_SEED, step=1, **bound("seed"))
+    st.caption("The same seed draws the same numbers, on every machine.")
+
+
+def vocabulary_controls(own_name: str) -> None:
+    """Which vocabulary cuts the text, and how."""
+    names = {OWN: own_name, "llama3": "Llama 3.1"}
+    begin = {"auto": "as its model does", "on": "with", "off": "without"}
+    reading = {False: "are text", True: "are special"}
+    vocabulary, bos, special = st.columns([2, 2, 2], gap="medium")
+    with vocabulary:
+        st.radio("Vocabulary", [*names], format_func=names.__getitem__, horizontal=True, **bound("vocabulary"))
+        st.caption("Each model has its own list of pieces.")
+    with bos:
+        st.radio("Begin-of-text token", [*begin], format_func=begin.__getitem__, horizontal=True, **bound("bos"))
+        st.caption("Some models expect a special token before the text.")
+    with special:
+        st.radio("Special tokens", [*reading], format_func=reading.__getitem__, horizontal=True, **bound("special"))
+        st.caption("Whether the name of a special token in your text is that token, or its letters.")

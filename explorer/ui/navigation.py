@@ -1,0 +1,70 @@
+"""The pages: where each lives, what it is called, and the two sentences it opens with."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.ui.view import View
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageEntry:
+    """One page as the navigation and its own head show it."""
+
+    file: str
+    title: str
+    icon: str
+    opening: str
+
+
+PAGES = {
+    "overview": PageEntry(
+        file="app.py",
+        title="Overview",
+        icon=":material/route:",
+        opening=(
+            "A real Llama reads your text and predicts what comes next. Follow it from left to right: "
+            "the text becomes tokens, a vector for each token grows through the layers, and the last one scores every "
+            "possible next token."
+        ),
+    ),
+    "tokenizer": PageEntry(
+        file="pages/tokenizer.py",
+        title="Tokenizer",
+        icon=":material/content_cut:",
+        opening=(
+            "A model never sees letters: it sees the numbers of pieces from a fixed vocabulary. "
+            "Click a piece to see its bytes, and watch what a space, a digit or an accent does to the cut."
+        ),
+    ),
+    "residual_stream": PageEntry(
+        file="pages/residual_stream.py",
+        title="Residual stream",
+        icon=":material/timeline:",
+        opening=(
+            "Each token owns one vector, and every attention and feed-forward only adds to it. "
+            "Look at how long the vectors grow, and at the one line far above the others."
+        ),
+    ),
+    "sampling": PageEntry(
+        file="pages/sampling.py",
+        title="Sampling",
+        icon=":material/casino:",
+        opening=(
+            "The model gives a probability to every token of its vocabulary; the sampler reshapes them and draws one. "
+            "Move a control and watch which bars survive, and where the draw falls."
+        ),
+    ),
+}
+
+
+def page_link(name: str, view: View, label: str | None = None) -> None:
+    """A link to a page that carries the whole view."""
+    entry = PAGES[name]
+    st.page_link(entry.file, label=label or entry.title, icon=entry.icon, query_params=view.params(), width="stretch")
+
+
+def navigation(view: View) -> None:
+    """The links to all pages."""
+    for name in PAGES:
+        page_link(name, view)

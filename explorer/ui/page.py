@@ -1,0 +1,149 @@
+"""The frame that all pages share: head, prompt, tokens, model, errors, and what stands under every picture."""
+
+from dataclasses import asdict, dataclass
+
+import streamlit as st
+
+from explorer.architecture.blueprint import Blueprint
+from explorer.engine.engine import ModelInfo, Phase
+from explorer.tokenizer.encoding import Encoding, Token
+from explorer.tokenizer.tokenizer import Tokenizer
+from explorer.trace.trace import Trace, TraceRequest
+from explorer.ui import resources, state
+from explorer.ui.components import token_strip
+from explorer.ui.navigation import PAGES, navigation
+from explorer.ui.recorded import can_stand_in, recorded_trace
+from explorer.ui.view import MAX_CHARACTERS, OWN, View
+from explorer.ui.waiting import NAMED_ERRORS, model_progress, show_error, wait_for_trace
+from explorer.ui.words import literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A trace with the tokens that it belongs to. ``selected`` is the token whose row was scored."""
+
+    trace: Trace
+    tokens: tuple[Token, ...]
+    selected: int
+
+    @property
+    def labels(self) -> list[str]:
+        """What stands for each token on the screen."""
+        return [token.label for token in self.tokens]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What a page works with: the view, and the prompt as the model's tokenizer cuts it."""
+
+    view: View
+    tokenizer: Tokenizer
+    encoding: Encoding
+
+    @property
+    def selected(self) -> int:
+        """The place of the selected token: the last one, unless the view names another that is there."""
+        return self.view.place(len(self.encoding))
+
+    @property
+    def blueprint(self) -> Blueprint:
+        """The model's shapes and code, with or without its weights."""
+        return resources.blueprint(self.view.model)
+
+    def snippet(self, template: str, **values: object) -> str:
+        """``template`` with the fields of the view, and ``values``, in place of their names."""
+        return template.format(**(asdict(self.view) | values))
+
+    def read_as(self, vocabulary: str) -> Encoding:
+        """The prompt as another vocabulary cuts it. Ends the page, with progress, while that vocabulary is fetched."""
+        if vocabulary == OWN:
+            return self.encoding
+        engine = resources.engine()
+        engine.prepare(vocabulary)
+        if engine.state(vocabulary).phase is not Phase.READY:
+            model_progress(engine, vocabulary)
+            st.stop()
+        return resources.vocabulary(vocabulary).encode(
+            self.view.prompt, special=self.view.special, bos=self.view.with_bos
+        )
+
+    def run(self, *, taps: frozenset[str] = frozenset(), norms: frozenset[str] = frozenset()) -> Run:
+        """What the page needs of a run on the prompt, with the selected token scored.
+
+        While the model is on its way the recorded run stands in, and is said to. Ends the page where there is neither.
+        """
+        engine, model = resources.engine(), self.view.model
+        try:
+            if engine.state(model).phase is Phase.READY:
+                request = TraceRequest(
+                    model=model, token_ids=self.encoding.ids, taps=taps, norms=norms, scored=(self.selected,)
+                )
+                trace = wait_for_trace(engine, request)
+                return Run(trace=trace, tokens=self.encoding.tokens, selected=self.selected)
+        except NAMED_ERRORS as error:
+            show_error(error)
+            st.stop()
+        model_progress(engine, model)
+        if not can_stand_in(model, taps, norms):
+            st.stop()
+        return self._recorded_run()
+
+    def _recorded_run(self) -> Run:
+        trace = recorded_trace()
+        tokens = self.tokenizer.encode(View().prompt).tokens
+        st.badge("recorded run", icon=":material/videocam:", color="orange")
+        st.caption(f"Until the model is ready: a recorded run on “{View().prompt}”. Yours follows by itself.")
+        return Run(trace=trace, tokens=tokens, selected=len(tokens) - 1)
+
+
+def open_page(name: str, *, strip: bool = True) -> Page:
+    """Draw the frame of a page and read the prompt: the first line of every page.
+
+    With ``strip`` the tokens follow; the tokenizer's own page draws them itself. Where the prompt cannot be read the
+    reason is shown and the page ends here.
+    """
+    entry = PAGES[name]
+    st.set_page_config(page_title=f"{entry.title} · Llama explorer", page_icon="assets/favicon.png", layout="wide")
+    st.logo("assets/favicon.png", size="large")
+    view = state.begin()
+    with st.sidebar:
+        st.markdown("### Llama explorer")
+        navigation(view)
+        model_box = st.container()
+    st.header(entry.title, anchor=False)
+    st.markdown(entry.opening)
+    st.text_area("Your text", height="content", max_chars=MAX_CHARACTERS, **state.bound("prompt"))
+    try:
+        engine = resources.engine()
+        engine.prepare(view.model)
+        tokenizer = resources.tokenizer(view.model)
+        if engine.state(view.model).phase is Phase.READY:
+            with model_box:
+                _model_facts(engine.info(view.model))
+        page = Page(
+            view=view,
+            tokenizer=tokenizer,
+            encoding=tokenizer.encode(view.prompt, special=view.special, bos=view.with_bos),
+        )
+    except NAMED_ERRORS as error:
+        show_error(error)
+        st.stop()
+    if strip:
+        draw_tokens(page.encoding, page.selected)
+    return page
+
+
+def draw_tokens(encoding: Encoding, selected: int, *, coloured: bool = False) -> None:
+    """The tokens as chips that can be clicked, and what a reader might not expect of them."""
+    token_strip(encoding.tokens, selected=selected, coloured=coloured, on_pick=lambda place: state.go(token=place))
+    for note in encoding.notes:
+        st.text(note)
+
+
+def _model_facts(info: ModelInfo) -> None:
+    """Which model is running, in the sidebar of every page."""
+    config = info.card.config
+    st.caption(
+        f"**{literal(config.name)}** runs here: {info.parameters:,} parameters, {config.n_layers} layers, "
+        f"{info.dtype} on {info.device}. Weights: {literal(info.source)}."
+    )

@@ -1,0 +1,56 @@
+"""What all sessions of the server share: the engine and the tokenizers."""
+
+import threading
+from functools import cache
+
+from explorer.architecture.blueprint import Blueprint
+from explorer.engine.connect import connect
+from explorer.engine.engine import Engine
+from explorer.settings import Settings, read_settings
+from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
+
+_once = threading.Lock()
+_tokenizers = threading.Lock()
+_vocabularies = threading.Lock()
+
+
+@cache
+def _connected() -> tuple[Settings, Engine]:
+    settings = read_settings()
+    return settings, connect(settings)
+
+
+@cache
+def _tokenizer(model: str) -> Tokenizer:
+    card = engine().card(model)
+    return build_tokenizer(card.tokenizer.format, card.tokenizer.data, rows=card.config.vocab_size)
+
+
+def engine() -> Engine:
+    """The engine of this server, made when first asked for."""
+    with _once:
+        return _connected()[1]
+
+
+@cache
+def _vocabulary(name: str) -> Tokenizer:
+    source = engine().vocabulary(name)
+    return build_tokenizer(source.format, source.data)
+
+
+@cache
+def blueprint(model: str) -> Blueprint:
+    """Shapes and code of ``model``, with or without its weights."""
+    return Blueprint(engine().card(model).config)
+
+
+def vocabulary(name: str) -> Tokenizer:
+    """The tokenizer of a vocabulary without a model. Raises ``ModelNotReady``, or what kept it from coming."""
+    with _vocabularies:
+        return _vocabulary(name)
+
+
+def tokenizer(model: str) -> Tokenizer:
+    """The own tokenizer of ``model``. Raises ``NoSuchModel``, or what is wrong with its files."""
+    with _tokenizers:
+        return _tokenizer(model)

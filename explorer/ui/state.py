@@ -1,0 +1,73 @@
+"""The view of this session: read once per run from the address, changed only by callbacks.
+
+No other module touches ``st.query_params`` or the keys of widgets.
+"""
+
+from collections.abc import Callable
+from typing import TypedDict
+
+import streamlit as st
+
+from explorer.ui.view import UnusableValueError, Value, View
+
+_VIEW = "view"
+_TOLD = "told"
+
+
+class Binding(TypedDict):
+    """What ties a widget to a field of the view."""
+
+    key: str
+    on_change: Callable[[], None]
+
+
+def begin() -> View:
+    """The view that the address asks for. The first call of every run; tells what could not be used, once."""
+    view, problems = View.parse({name: st.query_params[name] for name in st.query_params})
+    if problems and st.session_state.get(_TOLD) != problems:
+        st.toast("Part of this link could not be used. " + " ".join(problems), icon=":material/link_off:")
+    st.session_state[_TOLD] = problems
+    st.session_state[_VIEW] = view
+    return view
+
+
+def current() -> View:
+    """The view of this run."""
+    view: View = st.session_state[_VIEW]
+    return view
+
+
+def go(**changes: Value) -> None:
+    """Change the view and the address in one step of the browser's history. Only callbacks may call this."""
+    try:
+        view = current().changed(**changes)
+    except UnusableValueError as error:
+        st.toast(f"Not changed: {', '.join(changes)} {error}.", icon=":material/block:")
+        return
+    if view != current():
+        st.session_state[_VIEW] = view
+        st.query_params.from_dict(view.params())
+
+
+def bound(name: str) -> Binding:
+    """Tie a widget to one field: ``st.slider("Layer", 0, 31, **bound("layer"))``.
+
+    The widget gets a new key when something else changes the field: a link, Back, a click elsewhere. Writing to the old
+    key would race: until the browser has drawn the new value, its next message still carries the old one, Streamlit
+    takes that for a change by the reader, and the callback would undo the selection.
+    """
+    state, value = st.session_state, getattr(current(), name)
+    revision, last = state.get(f"revision-{name}", (0, value))
+    if last != value:
+        revision += 1
+    state[f"revision-{name}"] = (revision, value)
+    key = f"{name}-{revision}"
+    state.setdefault(key, value)
+
+    def changed() -> None:
+        if state[f"revision-{name}"][0] != revision:  # a late message from a widget that has been replaced
+            return
+        go(**{name: state[key]})
+        state[f"revision-{name}"] = (revision, getattr(current(), name))  # its own change: same key, focus stays
+
+    return {"key": key, "on_change": changed}

@@ -1,0 +1,198 @@
+"""What a link says: one frozen value, read from the query string and written back to it.
+
+The query string is the only store of a view. A field that still has its default is not written. A field that cannot be
+read falls back to its default and is reported; nothing here ever raises on what a link holds.
+"""
+
+import base64
+import math
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Self, TypedDict
+
+VERSION = "1"
+MAX_CHARACTERS = 20_000
+PACKED = "z."
+OWN = "own"
+DEFAULT_SEED = 11
+MAX_SEED = 2**31 - 1
+MAX_DRAWS = 1_000
+PACK_LONGER_THAN = 200
+MODEL_ID = re.compile(r"[a-z0-9][a-z0-9.-]{0,59}")
+
+Value = str | int | float | bool | None
+
+
+class UnusableValueError(ValueError):
+    """A parameter of a link that cannot be used; the message completes the sentence "layer …"."""
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"-?[0-9]{1,12}", text):
+            raise UnusableValueError("is not a whole number")
+        if not low <= int(text) <= high:
+            raise UnusableValueError(f"must be between {low} and {high:,}")
+        return int(text)
+
+    return read
+
+
+def _real(low: float, high: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = float(text[:40])
+        except ValueError:
+            raise UnusableValueError("is not a number") from None
+        if not (math.isfinite(value) and low <= value <= high):
+            raise UnusableValueError(f"must be between {low:g} and {high:g}")
+        return round(value, 6)
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise UnusableValueError("must be 0 or 1")
+    return text == "1"
+
+
+def _choice(*options: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in options:
+            raise UnusableValueError(f"must be one of {', '.join(options)}")
+        return text
+
+    return read
+
+
+def _model_id(text: str) -> str:
+    if not MODEL_ID.fullmatch(text):
+        raise UnusableValueError("is not the id of a model")
+    return text
+
+
+def _prompt(text: str) -> str:
+    if text.startswith(PACKED):
+        try:
+            unpacker = zlib.decompressobj()
+            packed = text[len(PACKED) :]
+            data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+            text = unpacker.decompress(data, 4 * MAX_CHARACTERS + 1).decode()
+        except (ValueError, zlib.error):
+            raise UnusableValueError("could not be unpacked") from None
+    if len(text) > MAX_CHARACTERS:
+        raise UnusableValueError(f"has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}")
+    return text
+
+
+def _packed_prompt(value: Value) -> str:
+    text = str(value)
+    if len(text) <= PACK_LONGER_THAN and not text.startswith(PACKED):
+        return text
+    return PACKED + base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How one field is read from a link and written to it."""
+
+    read: Callable[[str], Value]
+    write: Callable[[Value], str] = _plain
+
+
+def _int(default: int, low: int, high: int) -> int:
+    value: int = field(default=default, metadata={"rule": _Rule(_whole(low, high))})
+    return value
+
+
+def _float(default: float, low: float, high: float) -> float:
+    value: float = field(default=default, metadata={"rule": _Rule(_real(low, high))})
+    return value
+
+
+class Sampler(TypedDict):
+    """The controls of the sampler, by the names that the analysis takes."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """Everything that a reader has chosen. Names are those of the link's parameters."""
+
+    prompt: str = field(default="The capital of France is", metadata={"rule": _Rule(_prompt, _packed_prompt)})
+    model: str = field(default="smollm2-135m-instruct", metadata={"rule": _Rule(_model_id)})
+    special: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    token: int = _int(-1, -1, 1_000_000)
+    layer: int = _int(0, 0, 1_000)
+    head: int = _int(0, 0, 1_000)
+    skip_first: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    temperature: float = _float(1.0, 0.0, 5.0)
+    top_k: int = _int(0, 0, 1_000_000)
+    top_p: float = _float(1.0, 0.0, 1.0)
+    min_p: float = _float(0.0, 0.0, 1.0)
+    seed: int = _int(DEFAULT_SEED, 0, MAX_SEED)
+    draw: int = _int(1, 1, MAX_DRAWS)
+    vocabulary: str = field(default=OWN, metadata={"rule": _Rule(_choice(OWN, "llama3"))})
+    bos: str = field(default="auto", metadata={"rule": _Rule(_choice("auto", "on", "off"))})
+
+    @property
+    def sampler(self) -> Sampler:
+        """The controls of the sampler."""
+        return Sampler(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
+
+    @property
+    def with_bos(self) -> bool | None:
+        """Whether to begin the text with the token that says so; None leaves it to the vocabulary."""
+        return {"auto": None, "on": True, "off": False}[self.bos]
+
+    def place(self, n_tokens: int) -> int:
+        """The place of the selected token among ``n_tokens``: the last, unless the view names another that is there."""
+        return self.token if 0 <= self.token < n_tokens else n_tokens - 1
+
+    def params(self) -> dict[str, str]:
+        """The query parameters of this view: what differs from the defaults, in the order of the fields."""
+        return {
+            each.name: each.metadata["rule"].write(getattr(self, each.name))
+            for each in fields(self)
+            if getattr(self, each.name) != each.default
+        }
+
+    @classmethod
+    def parse(cls, params: Mapping[str, str]) -> tuple[Self, list[str]]:
+        """The view of a link, and one sentence for each part of it that could not be used."""
+        values: dict[str, Value] = {}
+        problems = []
+        if params.get("v", VERSION) != VERSION:
+            problems.append("The link was made by another version of the explorer; what is known of it is shown.")
+        for each in fields(cls):
+            if each.name in params:
+                try:
+                    values[each.name] = each.metadata["rule"].read(params[each.name])
+                except UnusableValueError as error:
+                    problems.append(f"{each.name} {error}; the default is shown.")
+        return cls(**values), problems  # type: ignore[arg-type]
+
+    def changed(self, **changes: Value) -> Self:
+        """A view with ``changes``, each held to the same rules as in a link.
+
+        Raises ``UnusableValueError`` for a value that a link could not carry.
+        """
+        checked: dict[str, Value] = {}
+        for each in fields(self):
+            if each.name in changes:
+                rule = each.metadata["rule"]
+                checked[each.name] = rule.read(rule.write(changes[each.name]))
+        return replace(self, **checked)  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""What a reader sees while something is fetched, loaded or computed, and when it fails."""
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from explorer.config import ConfigError
+from explorer.engine.engine import Engine, LoadState, Phase
+from explorer.errors import ExplorerError
+from explorer.settings import SettingError
+from explorer.trace.trace import Trace, TraceRequest
+
+NAMED_ERRORS = (ExplorerError, ConfigError, SettingError)
+POLL_SECONDS = 0.4
+FLASH_SECONDS = 0.15  # a run that is shorter shows no progress at all
+
+
+def show_error(error: ExplorerError | ConfigError | SettingError) -> None:
+    """What went wrong and what to do, as plain text: a message may quote what a user typed."""
+    with st.container(border=True, key="named-error"):
+        st.markdown(":material/error: **This could not be done**")
+        st.text(error.found)
+        if error.remedy:
+            st.text(error.remedy)
+
+
+def wait_for_trace(engine: Engine, request: TraceRequest) -> Trace:
+    """The answer to ``request``, with progress and the place in the queue while it takes.
+
+    Every Streamlit call in the loop is a point where a newer run of this session, or a closed tab, ends this one; the
+    work behind it then stops unless somebody else waits for the same. Raises what the engine raises.
+    """
+    context = get_script_run_ctx()
+    slot = st.empty()  # there in every run: a slot that comes and goes would remount all that follows
+    ticket = engine.submit(request, context.session_id if context else "no-session")
+    try:
+        if not ticket.wait(FLASH_SECONDS):
+            while not ticket.wait(POLL_SECONDS):
+                ahead = ticket.ahead
+                text = f"Running the model: {ahead} ahead of you" if ahead else "Running the model"
+                slot.progress(min(ticket.fraction, 1.0), text=text)
+        return ticket.result()
+    finally:
+        ticket.leave()
+        slot.empty()
+
+
+def model_progress(engine: Engine, model: str) -> None:
+    """A box that follows a model on its way into memory, and runs the page again once it is there."""
+
+    @st.fragment(run_every=1.0)
+    def follow() -> None:
+        state = engine.state(model)
+        if state.phase is Phase.READY:
+            st.rerun()
+        _loading_box(state)
+        if state.phase is Phase.FAILED:
+            st.button("Try again", icon=":material/refresh:", on_click=engine.prepare, args=(model,))
+
+    follow()
+
+
+def _loading_box(state: LoadState) -> None:
+    if state.error is not None:
+        show_error(state.error)
+    else:
+        st.progress(min(state.fraction, 1.0), text=state.sentence or "Getting ready")

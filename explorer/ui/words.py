@@ -1,0 +1,10 @@
+"""Names from files and users inside our own sentences."""
+
+import re
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$&^=@/])")
+
+
+def literal(text: str) -> str:
+    """``text`` so that Markdown shows it exactly as it is: no emphasis, formulas, links, icons or tags."""
+    return _MARKDOWN.sub(r"\\\1", text).replace("\n", " ")

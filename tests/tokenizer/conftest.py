@@ -1,0 +1,59 @@
+"""The two vocabularies that the tests speak about, and the independent tokenizers they are compared with."""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+import tiktoken
+from hypothesis import settings
+from tokenizers import Tokenizer as HuggingFaceTokenizer
+from tokenizers import models, pre_tokenizers
+
+from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
+
+# The same examples in every run, however busy the machine: tables of Unicode differ in a few code points.
+settings.register_profile("repeatable", deadline=None, database=None, derandomize=True)
+settings.load_profile("repeatable")
+
+# pat_str in Meta's models/llama3/tokenizer.py, character for character.
+META_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+@pytest.fixture(scope="session")
+def smollm(default_metadata: Mapping[str, object]) -> Tokenizer:
+    return build_tokenizer("gguf", default_metadata)
+
+
+@pytest.fixture(scope="session")
+def llama3(llama3_tokenizer_path: Path) -> Tokenizer:
+    return build_tokenizer("tiktoken", {"path": llama3_tokenizer_path})
+
+
+@pytest.fixture(scope="session")
+def meta_llama3(llama3_tokenizer_path: Path) -> tiktoken.Encoding:
+    """What Meta's tokenizer.py builds."""
+    lines = [line.split() for line in llama3_tokenizer_path.read_bytes().splitlines()]
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    special = {"<|begin_of_text|>": 128_000, "<|end_of_text|>": 128_001, "<|eot_id|>": 128_009}
+    return tiktoken.Encoding("llama3", pat_str=META_PATTERN, mergeable_ranks=ranks, special_tokens=special)
+
+
+@pytest.fixture(scope="session")
+def hugging_face_smollm(default_metadata: Mapping[str, object]) -> HuggingFaceTokenizer:
+    """SmolLM2 as its tokenizer.json describes it: every digit alone, then GPT-2's byte-level split and merges."""
+    tokens = cast(list[str], default_metadata["tokenizer.ggml.tokens"])
+    lines = cast(list[str], default_metadata["tokenizer.ggml.merges"])
+    merges = [cast(tuple[str, str], tuple(line.split(" "))) for line in lines]
+    tokenizer = HuggingFaceTokenizer(models.BPE({token: at for at, token in enumerate(tokens)}, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+        ]
+    )
+    return tokenizer
