@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from torch import Tensor
+
 from explorer.config import ModelConfig, TokenizerSource
 from explorer.errors import ExplorerError
+from explorer.trace.readout import Readout
 from explorer.trace.trace import Trace, TraceRequest
 
 
@@ -105,6 +108,19 @@ class Engine(Protocol):
 
     def info(self, model: str) -> ModelInfo:
         """What is known of a ready model. Raises ``ModelNotReady`` or the error that kept it from loading."""
+        ...
+
+    def parameter(self, model: str, name: str, rows: tuple[int, ...] | None = None) -> Tensor:
+        """Learned numbers by their address, such as ``layers.3.attention_norm.gain``; all of them or some rows.
+
+        In float32, on the CPU. Raises ``ModelNotReady``, or ``NoSuchTap`` for an address without parameters.
+        """
+        ...
+
+    def readout(
+        self, model: str, vectors: Tensor, *, count: int, normalised: bool, watched: tuple[int, ...] = ()
+    ) -> Readout:
+        """Vectors (vector, d_model) read through the unembedding, after the final norm where ``normalised`` is set."""
         ...
 
     def submit(self, request: TraceRequest, session: str) -> Ticket:

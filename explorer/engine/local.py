@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 from cachetools import LRUCache
+from torch import Tensor
 
 from explorer.config import TokenizerSource
 from explorer.engine.device import is_out_of_memory
@@ -11,10 +12,11 @@ from explorer.engine.engine import LoadState, ModelCard, ModelInfo
 from explorer.engine.scheduler import JobTicket, Scheduler
 from explorer.engine.shelf import Shelf
 from explorer.engine.vocabularies import VOCABULARIES, Vocabularies
-from explorer.errors import BadValue, NoSuchToken, TextTooLong, TooLarge
+from explorer.errors import BadValue, NoSuchTap, NoSuchToken, TextTooLong, TooLarge
 from explorer.settings import Settings
 from explorer.trace.budget import check_budget
 from explorer.trace.checkpoints import Checkpoints, run
+from explorer.trace.readout import Readout, readout
 from explorer.trace.replay import replay
 from explorer.trace.trace import Trace, TraceRequest
 
@@ -65,6 +67,23 @@ class LocalEngine:
     def info(self, model: str) -> ModelInfo:
         """What is known of a ready model."""
         return self._shelf.loaded(model).info
+
+    def parameter(self, model: str, name: str, rows: tuple[int, ...] | None = None) -> Tensor:
+        """Learned numbers by their address, all of them or some rows, in float32 on the CPU."""
+        try:
+            values = self._shelf.loaded(model).model.get_parameter(name)
+        except AttributeError:
+            raise NoSuchTap(
+                f"The model has no parameter {name!r}.", "Names look like layers.3.attention.query.weight."
+            ) from None
+        return (values if rows is None else values[list(rows)]).detach().float().cpu()
+
+    def readout(
+        self, model: str, vectors: Tensor, *, count: int, normalised: bool, watched: tuple[int, ...] = ()
+    ) -> Readout:
+        """Vectors (vector, d_model) read through the unembedding."""
+        llama = self._shelf.loaded(model).model
+        return readout(llama, vectors, count=count, normalised=normalised, watched=watched)
 
     def submit(self, request: TraceRequest, session: str) -> JobTicket[TraceRequest, Trace]:
         """Ask for a trace; raises at once what is wrong with the request."""

@@ -70,6 +70,8 @@ def vocabulary_from_gguf(metadata: Mapping[str, object], *, rows: int | None = N
     types = _token_types(metadata, len(spellings))
     tokens = [_token_bytes(*row) for row in zip(range(len(spellings)), spellings, types, strict=True)]
     texts = {at: token for at, token in enumerate(tokens) if token is not None and types[at] in _TEXT}
+    if not texts:
+        raise BadModelFile("tokenizer.ggml.tokens holds no token made of text", _REMEDY)
     special = {at: spellings[at] for at, token in enumerate(tokens) if token is not None and types[at] not in _TEXT}
     special_ids = _by_token(special)
     name = metadata.get("general.name")

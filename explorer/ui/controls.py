@@ -48,3 +48,13 @@ def vocabulary_controls(own_name: str) -> None:
     with special:
         st.radio("Special tokens", [*reading], format_func=reading.__getitem__, horizontal=True, **bound("special"))
         st.caption("Whether the name of a special token in your text is that token, or its letters.")
+
+
+def layer_control(n_layers: int) -> None:
+    """Which layer the page looks into; no other layer is run again."""
+    st.slider("Layer", 0, n_layers - 1, step=1, **bound("layer"))
+
+
+def head_control(n_heads: int) -> None:
+    """Which query head the page looks at."""
+    st.slider("Head", 0, n_heads - 1, step=1, **bound("head"))

@@ -8,13 +8,14 @@ from explorer.architecture.blueprint import Blueprint
 from explorer.engine.engine import ModelInfo, Phase
 from explorer.tokenizer.encoding import Encoding, Token
 from explorer.tokenizer.tokenizer import Tokenizer
+from explorer.trace.readout import Readout, Vectors
 from explorer.trace.trace import Trace, TraceRequest
 from explorer.ui import resources, state
 from explorer.ui.components import token_strip
 from explorer.ui.navigation import PAGES, navigation
 from explorer.ui.recorded import can_stand_in, recorded_trace
 from explorer.ui.view import MAX_CHARACTERS, OWN, View
-from explorer.ui.waiting import NAMED_ERRORS, model_progress, show_error, wait_for_trace
+from explorer.ui.waiting import model_progress, named_errors, wait_for_trace
 from explorer.ui.words import literal
 
 
@@ -67,22 +68,31 @@ class Page:
             self.view.prompt, special=self.view.special, bos=self.view.with_bos
         )
 
+    def parameter(self, name: str, rows: tuple[int, ...] | None = None) -> Vectors:
+        """Learned numbers by their address, such as ``layers.3.attention_norm.gain``; call ``run`` first."""
+        with named_errors():
+            return resources.engine().parameter(self.view.model, name, rows)
+
+    def readout(self, vectors: Vectors, *, count: int, normalised: bool, watched: tuple[int, ...] = ()) -> Readout:
+        """Vectors (vector, d_model) read through the unembedding; call ``run`` first."""
+        with named_errors():
+            return resources.engine().readout(
+                self.view.model, vectors, count=count, normalised=normalised, watched=watched
+            )
+
     def run(self, *, taps: frozenset[str] = frozenset(), norms: frozenset[str] = frozenset()) -> Run:
         """What the page needs of a run on the prompt, with the selected token scored.
 
         While the model is on its way the recorded run stands in, and is said to. Ends the page where there is neither.
         """
         engine, model = resources.engine(), self.view.model
-        try:
+        with named_errors():
             if engine.state(model).phase is Phase.READY:
                 request = TraceRequest(
                     model=model, token_ids=self.encoding.ids, taps=taps, norms=norms, scored=(self.selected,)
                 )
                 trace = wait_for_trace(engine, request)
                 return Run(trace=trace, tokens=self.encoding.tokens, selected=self.selected)
-        except NAMED_ERRORS as error:
-            show_error(error)
-            st.stop()
         model_progress(engine, model)
         if not can_stand_in(model, taps, norms):
             st.stop()
@@ -113,21 +123,17 @@ def open_page(name: str, *, strip: bool = True) -> Page:
     st.header(entry.title, anchor=False)
     st.markdown(entry.opening)
     st.text_area("Your text", height="content", max_chars=MAX_CHARACTERS, **state.bound("prompt"))
-    try:
+    with named_errors():
         engine = resources.engine()
+        config = engine.card(view.model).config
         engine.prepare(view.model)
         tokenizer = resources.tokenizer(view.model)
         if engine.state(view.model).phase is Phase.READY:
             with model_box:
                 _model_facts(engine.info(view.model))
-        page = Page(
-            view=view,
-            tokenizer=tokenizer,
-            encoding=tokenizer.encode(view.prompt, special=view.special, bos=view.with_bos),
-        )
-    except NAMED_ERRORS as error:
-        show_error(error)
-        st.stop()
+        encoding = tokenizer.encode(view.prompt, special=view.special, bos=view.with_bos)
+    view = state.fit(layer=config.n_layers - 1, head=config.n_heads - 1, token=max(len(encoding) - 1, 0))
+    page = Page(view=view, tokenizer=tokenizer, encoding=encoding)
     if strip:
         draw_tokens(page.encoding, page.selected)
     return page

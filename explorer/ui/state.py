@@ -24,11 +24,29 @@ class Binding(TypedDict):
 def begin() -> View:
     """The view that the address asks for. The first call of every run; tells what could not be used, once."""
     view, problems = View.parse({name: st.query_params[name] for name in st.query_params})
-    if problems and st.session_state.get(_TOLD) != problems:
-        st.toast("Part of this link could not be used. " + " ".join(problems), icon=":material/link_off:")
-    st.session_state[_TOLD] = problems
     st.session_state[_VIEW] = view
+    _tell("link", problems)
     return view
+
+
+def fit(**most: int) -> View:
+    """The view with the named fields held to what this model and prompt have; tells what was out of reach, once."""
+    view = current()
+    beyond = {name: limit for name, limit in most.items() if getattr(view, name) > limit}
+    if beyond:
+        view = view.changed(**beyond)
+        st.session_state[_VIEW] = view
+    _tell(
+        f"fit-{'-'.join(most)}", [f"{name} goes up to {limit} here; that is shown." for name, limit in beyond.items()]
+    )
+    return view
+
+
+def _tell(subject: str, problems: list[str]) -> None:
+    """A note at the edge of the page, in the run in which it is new."""
+    if problems and st.session_state.get(f"{_TOLD}-{subject}") != problems:
+        st.toast("Part of this link could not be used. " + " ".join(problems), icon=":material/link_off:")
+    st.session_state[f"{_TOLD}-{subject}"] = problems
 
 
 def current() -> View:

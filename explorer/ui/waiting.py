@@ -1,5 +1,8 @@
 """What a reader sees while something is fetched, loaded or computed, and when it fails."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -21,6 +24,16 @@ def show_error(error: ExplorerError | ConfigError | SettingError) -> None:
         st.text(error.found)
         if error.remedy:
             st.text(error.remedy)
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """Show what a user, a file or the machine caused, with its remedy, and end the page there."""
+    try:
+        yield
+    except NAMED_ERRORS as error:
+        show_error(error)
+        st.stop()
 
 
 def wait_for_trace(engine: Engine, request: TraceRequest) -> Trace:

@@ -65,10 +65,11 @@ def ask(count: int, **more: object) -> TraceRequest:
 
 
 def test_a_model_goes_from_absent_over_loading_to_ready() -> None:
-    settings, go = Settings(home=HOME), threading.Event()
+    settings, go, openings = Settings(home=HOME), threading.Event(), []
     entry = file_entry(TINY_A, settings)
 
     def open_slowly(progress: Callable[[float, str], None]) -> Checkpoint:
+        openings.append(threading.current_thread())
         progress(0.25, "A quarter")
         assert go.wait(PATIENCE)
         return entry.open(progress)
@@ -90,9 +91,12 @@ def test_a_model_goes_from_absent_over_loading_to_ready() -> None:
         engine.info("tiny_a")
     assert refusal.value.remedy == "A quarter"
 
-    engine.prepare("tiny_a")  # under way already: nothing happens twice
+    engine.prepare("tiny_a")
     go.set()
     wait_for(engine, Phase.READY)
+    engine.prepare("tiny_a")
+    assert openings[0].join(PATIENCE) is None
+    assert len(openings) == 1
     info = engine.info("tiny_a")
     assert (info.parameters, info.dtype, info.device) == (158_144, "float32", str(tiny_a().info.device))
     assert info.card == engine.card("tiny_a")

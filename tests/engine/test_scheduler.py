@@ -20,6 +20,8 @@ class Workshop:
     def __init__(self, *, cost: Callable[[str], float] = len, cache_bytes: int = 1000, max_waiting: int = 50) -> None:
         self.began: list[str] = []
         self.broken: set[str] = set()
+        self.noticed, self.may_stop = threading.Event(), threading.Event()
+        self.may_stop.set()
         self._released: set[str] = set()
         self._moved = threading.Condition()
         self.scheduler: Scheduler[str, str] = Scheduler(
@@ -32,7 +34,12 @@ class Workshop:
             self._moved.notify_all()
             while key.startswith("held") and key not in self._released:
                 self._moved.wait(0.005)
-                progress(0.5)
+                try:
+                    progress(0.5)
+                except Cancelled:
+                    self.noticed.set()
+                    self.may_stop.wait(PATIENCE)
+                    raise
         if key in self.broken:
             raise ArithmeticError(f"{key} is broken")
         return key.upper()
@@ -141,8 +148,11 @@ def test_the_second_of_two_who_wait_gets_the_answer_when_the_first_leaves() -> N
 
 def test_asking_again_for_what_everyone_left_runs_it_anew() -> None:
     shop = Workshop()
+    shop.may_stop.clear()
     shop.hold(session="first").leave()
-    again = shop.scheduler.submit("held", "second")
+    assert shop.noticed.wait(PATIENCE)
+    again = shop.scheduler.submit("held", "second")  # while the run that everyone left is about to stop
+    shop.may_stop.set()
     shop.release("held")
     assert answer(again) == "HELD"
 

@@ -126,6 +126,11 @@ def test_min_p_keeps_what_reaches_its_share_of_the_largest() -> None:
     assert of([0.5, 0.25, 0.25], min_p=0.0).kept == 3
 
 
+def test_top_p_is_a_share_of_what_top_k_left() -> None:
+    assert of([0.4, 0.3, 0.2, 0.1], top_k=2, top_p=0.5).kept == 1  # 0.4 is 57 % of 0.7
+    assert of([0.4, 0.3, 0.2, 0.1], top_p=0.5).kept == 2
+
+
 def test_entropy_and_cut_mass_are_those_of_the_formulas() -> None:
     result = of([0.5, 0.25, 0.125, 0.125], top_k=2)
     assert result.entropy == pytest.approx(1.75 * 0.6931471805599453)  # 1.75 bits
@@ -133,7 +138,7 @@ def test_entropy_and_cut_mass_are_those_of_the_formulas() -> None:
 
 
 distinct_logits = st.lists(st.integers(-2000, 2000), min_size=1, max_size=40, unique=True).map(
-    lambda numbers: torch.tensor(numbers, dtype=torch.float64) / 100
+    lambda numbers: torch.tensor(numbers, dtype=torch.float64) / 500
 )
 temperatures = st.floats(0.05, 20)
 shares = st.floats(0, 1)
@@ -187,6 +192,12 @@ def test_a_draw_takes_the_first_token_whose_running_sum_passes_u(logits: Tensor,
 def test_a_draw_at_either_end_stays_inside_what_was_kept() -> None:
     result = of([0.5, 0.25, 0.25], top_k=2)
     assert [result.draw(u) for u in (0.0, 0.6666, 0.6667, 1 - 2**-53, 1.0)] == [0, 0, 1, 1, 1]
+
+
+def test_a_slice_holds_its_lower_end_and_not_its_upper() -> None:
+    result = of([0.5, 0.3, 0.2])
+    first, second, _ = result.q.cumsum(0).tolist()
+    assert [result.draw(first), result.draw(second)] == [1, 2]
 
 
 def test_draws_are_as_frequent_as_their_probabilities() -> None:

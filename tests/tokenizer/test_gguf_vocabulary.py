@@ -61,7 +61,7 @@ def test_a_user_defined_token_is_recognised_even_in_ordinary_text() -> None:
 
 
 def test_the_longest_special_token_is_recognised() -> None:
-    tokens = {"tokenizer.ggml.tokens": ["<bos>", "<bos><bos>"], "tokenizer.ggml.token_type": [3, 3]}
+    tokens = {"tokenizer.ggml.tokens": ["<bos>", "<bos><bos>", "a"], "tokenizer.ggml.token_type": [3, 3, 1]}
     tiny = build_tokenizer("gguf", {"tokenizer.ggml.model": "gpt2", **tokens})
     assert tiny.encode("<bos><bos><bos>", special=True).ids == (1, 0)
 
@@ -90,6 +90,7 @@ def test_another_tokenizer_is_refused_by_name(change: Mapping[str, object], foun
         ({"tokenizer.ggml.tokens": ["a b"], "tokenizer.ggml.token_type": [1]}, "alphabet of bytes"),
         ({"tokenizer.ggml.tokens": ["\udcff"], "tokenizer.ggml.token_type": [1]}, "alphabet of bytes"),
         ({"tokenizer.ggml.tokens": ["\ud800"], "tokenizer.ggml.token_type": [3]}, "alphabet of bytes"),
+        ({"tokenizer.ggml.token_type": [3] * 261}, "no token made of text"),
         ({"tokenizer.ggml.token_type": [1]}, "one type for each of 261"),
         ({"tokenizer.ggml.token_type": [9] * 261}, "9 is not a valid TokenType"),
         ({"tokenizer.ggml.merges": ["a b"]}, "The merge 'a b'"),
