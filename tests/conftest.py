@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from explorer.cli.session import Session
 from explorer.config import Llama3Scaling, ModelConfig
 from explorer.model.llama import Llama
 from explorer.settings import read_settings
@@ -78,3 +79,9 @@ def llama3_tokenizer_path(explorer_home: Path) -> Path:
     from explorer.checkpoint.wheel_file import fetch
 
     return fetch(LLAMA3_VOCABULARY, explorer_home)
+
+
+@pytest.fixture(scope="session")
+def default_session(explorer_home: Path) -> Session:
+    """The default model, loaded once for all tests."""
+    return Session()

@@ -6,6 +6,8 @@
 Everything that a page or a command shows comes from here or from the same functions.
 """
 
+import argparse
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,11 +15,12 @@ from pathlib import Path
 from explorer.checkpoint.default_model import DEFAULT_MODEL_ID
 from explorer.checkpoint.llama3_vocabulary import LLAMA3_VOCABULARY
 from explorer.checkpoint.wheel_file import fetch
+from explorer.cli.output import progress_notes
 from explorer.engine.engine import ModelCard, ModelInfo, Phase
 from explorer.engine.local import LocalEngine
 from explorer.engine.shelf import Shelf, file_entry, standard_shelf
 from explorer.engine.vocabularies import VOCABULARIES
-from explorer.errors import NoSuchModel
+from explorer.errors import NoSuchModel, UnsupportedModel
 from explorer.settings import Settings, read_settings
 from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
 from explorer.trace.trace import Trace, TraceRequest
@@ -92,6 +95,14 @@ class Session:
             self._tokenizer = build_tokenizer(source.format, source.data, rows=self.card.config.vocab_size)
         return self._tokenizer
 
+    @property
+    def tokenizer_or_none(self) -> Tokenizer | None:
+        """The model's own tokenizer, or None where its files hold none that can be read."""
+        try:
+            return self.tokenizer
+        except UnsupportedModel:
+            return None
+
     def trace(
         self,
         text: str | Sequence[int],
@@ -123,3 +134,9 @@ class Session:
             time.sleep(POLL_SECONDS)
         if state.error is not None:
             raise state.error
+
+
+def session_from(given: argparse.Namespace) -> Session:
+    """The session that ``--model``, ``--device`` and ``--dtype`` ask for, telling its progress on stderr."""
+    settings = read_settings({**os.environ, "EXPLORER_DEVICE": given.device, "EXPLORER_DTYPE": given.dtype})
+    return Session(given.model or DEFAULT_MODEL_ID, settings=settings, progress=progress_notes())

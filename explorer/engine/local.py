@@ -121,7 +121,7 @@ def check_tokens(request: TraceRequest, card: ModelCard) -> None:
         limit = "the model's context" if card.max_tokens == card.config.context else "the limit (EXPLORER_MAX_TOKENS)"
         raise TextTooLong(
             f"The prompt has {count:,} tokens; {limit} is {card.max_tokens:,}.",
-            f"Shorten it by {count - card.max_tokens:,} tokens. Nothing was cut.",
+            f"Shorten it by {_tokens(count - card.max_tokens)}. Nothing was cut.",
         )
     for token in request.token_ids:
         if not 0 <= token < vocab_size:
@@ -129,3 +129,7 @@ def check_tokens(request: TraceRequest, card: ModelCard) -> None:
     for token in request.scored:
         if not 0 <= token < count:
             raise BadValue(f"The prompt has no token number {token}.", f"Tokens are numbered 0 to {count - 1}.")
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"

@@ -25,7 +25,7 @@ class Job(Generic[Key, Answer]):
     key: Key
     owner: str = ""
     turn: float = 0.0
-    sessions: set[str] = field(default_factory=set)
+    tickets: set["JobTicket[Key, Answer]"] = field(default_factory=set)
     done: threading.Event = field(default_factory=threading.Event)
     fraction: float = 0.0
     answer: Answer | None = None
@@ -34,45 +34,45 @@ class Job(Generic[Key, Answer]):
     def progress(self, fraction: float) -> None:
         """Note the share done. Raises ``Cancelled`` when nobody waits any more."""
         self.fraction = fraction
-        if not self.sessions:
+        if not self.tickets:
             raise Cancelled("Nobody waits for this run any more.")
 
 
 class JobTicket(Generic[Key, Answer]):
-    """One session's hold on a job."""
+    """One hold on a job. A session may have two for a moment: a page that runs anew joins before its old run leaves."""
 
     def __init__(self, scheduler: "Scheduler[Key, Answer]", job: Job[Key, Answer], session: str) -> None:
-        self._scheduler, self._job, self._session = scheduler, job, session
+        self._scheduler, self.job, self.session = scheduler, job, session
 
     @property
     def fraction(self) -> float:
         """The share of the work done."""
-        return self._job.fraction
+        return self.job.fraction
 
     @property
     def ahead(self) -> int:
         """How many jobs come first."""
-        return self._scheduler.ahead(self._job)
+        return self._scheduler.ahead(self.job)
 
     def wait(self, seconds: float) -> bool:
         """Whether the answer came within ``seconds``."""
-        return self._job.done.wait(seconds)
+        return self.job.done.wait(seconds)
 
     def result(self) -> Answer:
         """The answer, waiting for it if need be. Raises what the work raised."""
-        self._job.done.wait()
-        if self._job.error is not None:
-            raise self._job.error
-        assert self._job.answer is not None
-        return self._job.answer
+        self.job.done.wait()
+        if self.job.error is not None:
+            raise self.job.error
+        assert self.job.answer is not None
+        return self.job.answer
 
     def leave(self) -> None:
         """Stop waiting."""
-        self._scheduler.leave(self._job, self._session)
+        self._scheduler.leave(self)
 
 
 class Scheduler(Generic[Key, Answer]):
-    """Runs ``work(key, progress)`` on its own threads and remembers answers up to ``cache_bytes``."""
+    """Runs ``work(key, progress)`` on its own thread and remembers answers up to ``cache_bytes``."""
 
     def __init__(
         self,
@@ -82,7 +82,6 @@ class Scheduler(Generic[Key, Answer]):
         size: Callable[[Answer], int],
         cache_bytes: int,
         max_waiting: int,
-        workers: int = 1,
     ) -> None:
         self._work, self._cost, self._size, self._max_waiting = work, cost, size, max_waiting
         self._answers: LRUCache[Key, Answer] = LRUCache(cache_bytes, getsizeof=size)
@@ -92,8 +91,7 @@ class Scheduler(Generic[Key, Answer]):
         self._clock = 0.0
         self._last_turn: dict[str, float] = {}
         self.runs = 0
-        for number in range(workers):
-            threading.Thread(target=self._serve, name=f"engine-{number}", daemon=True).start()
+        threading.Thread(target=self._serve, name="engine", daemon=True).start()
 
     def submit(self, key: Key, session: str) -> JobTicket[Key, Answer]:
         """Join or queue the work for ``key``.
@@ -106,12 +104,13 @@ class Scheduler(Generic[Key, Answer]):
                 job.done.set()
                 return JobTicket(self, job, session)
             for other in list(self._waiting.values()):
-                if session in other.sessions and other.key != key:
-                    self._drop(other, session)
+                for old in [ticket for ticket in other.tickets if ticket.session == session and other.key != key]:
+                    self._drop(old)
             shared = self._waiting.get(key) or self._running.get(key)
-            job = shared if shared and shared.sessions else self._queue(key, session)
-            job.sessions.add(session)
-            return JobTicket(self, job, session)
+            job = shared if shared and shared.tickets else self._queue(key, session)
+            ticket = JobTicket(self, job, session)
+            job.tickets.add(ticket)
+            return ticket
 
     def ahead(self, job: Job[Key, Answer]) -> int:
         """How many jobs come before ``job``: the running ones and the waiting ones that will be taken first."""
@@ -121,10 +120,10 @@ class Scheduler(Generic[Key, Answer]):
             order = sorted(self._waiting.values(), key=lambda waiting: waiting.turn)  # equal turns by arrival
             return len(self._running) + order.index(job)
 
-    def leave(self, job: Job[Key, Answer], session: str) -> None:
-        """Take ``session`` off ``job``; the last one to leave ends it."""
+    def leave(self, ticket: JobTicket[Key, Answer]) -> None:
+        """Take ``ticket`` off its job; the last one to leave ends it."""
         with self._changed:
-            self._drop(job, session)
+            self._drop(ticket)
 
     def _queue(self, key: Key, session: str) -> Job[Key, Answer]:
         if len(self._waiting) >= self._max_waiting:
@@ -136,9 +135,10 @@ class Scheduler(Generic[Key, Answer]):
         self._changed.notify()
         return job
 
-    def _drop(self, job: Job[Key, Answer], session: str) -> None:
-        job.sessions.discard(session)
-        if not job.sessions and self._waiting.get(job.key) is job:
+    def _drop(self, ticket: JobTicket[Key, Answer]) -> None:
+        job = ticket.job
+        job.tickets.discard(ticket)
+        if not job.tickets and self._waiting.get(job.key) is job:
             del self._waiting[job.key]
             if self._last_turn.get(job.owner) == job.turn:  # what never ran is not charged
                 self._last_turn[job.owner] = job.turn - self._cost(job.key)

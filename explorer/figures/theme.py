@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+Figure = go.Figure
+
 ATTENTION = "#d1602b"
 FEED_FORWARD = "#1e8e7e"
 RESIDUAL = "#7b6cf0"

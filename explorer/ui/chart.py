@@ -1,15 +1,14 @@
 """A chart and what stands under it: words for those who cannot see it, its table, and the lines that reproduce it."""
 
-import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from explorer.ui.export import csv_bytes
+from explorer.figures.theme import Figure
+from explorer.ui.export import Table, csv_bytes
 
 HIDDEN_BUTTONS = ["zoom2d", "pan2d", "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d"]
 
 
-def chart(figure: go.Figure, *, name: str, summary: str) -> None:
+def chart(figure: Figure, *, name: str, summary: str) -> None:
     """``figure``, with ``summary`` as its text alternative; ``name`` names the image that it exports."""
     config = {
         "displaylogo": False,
@@ -20,7 +19,7 @@ def chart(figure: go.Figure, *, name: str, summary: str) -> None:
     st.plotly_chart(figure, key=name, width="stretch", config=config, alt=summary)
 
 
-def numbers(table: pd.DataFrame, *, name: str, snippet: str) -> None:
+def numbers(table: Table, *, name: str, snippet: str) -> None:
     """The rows behind a chart, as a table and a file, and the code that prints them."""
     data, code = st.columns(2)
     with data.expander("Table of these numbers", icon=":material/table:"):

@@ -3,13 +3,26 @@
 import csv
 import io
 import math
-
-import pandas as pd
+from collections.abc import Iterable
+from typing import Protocol
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_bytes(table: pd.DataFrame) -> bytes:
+class Table(Protocol):
+    """A pandas DataFrame, as far as it matters here."""
+
+    @property
+    def columns(self) -> Iterable[object]:
+        """The names of the columns."""
+        ...
+
+    def itertuples(self, index: bool = ...) -> Iterable[tuple[object, ...]]:
+        """The rows."""
+        ...
+
+
+def csv_bytes(table: Table) -> bytes:
     """``table`` as RFC 4180 CSV in UTF-8 with a byte order mark, so that every spreadsheet reads its letters right.
 
     A text that a spreadsheet would take for a formula gets a leading apostrophe; numbers stay numbers at full

@@ -1,0 +1,135 @@
+"""The commands: what each is called, what it takes, and which function answers it."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from explorer.cli.arguments import add_model, add_sampler, add_text
+from explorer.cli.output import Json, print_json, print_note
+from explorer.config import ConfigError
+from explorer.errors import Busy, Cancelled, DownloadFailed, ExplorerError, ModelNotReady, NotFinite
+from explorer.settings import SettingError
+
+FAILED, BAD_INPUT = 1, 2
+FAILURES = (DownloadFailed, NotFinite, Busy, Cancelled, ModelNotReady)
+
+Command = Callable[[argparse.Namespace], Json]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer one command line; the exit code: 0, 1 when something failed, 2 for bad input."""
+    parsed = parser().parse_args(_joined(arguments))
+    try:
+        print_json(parsed.command(parsed))
+    except (ExplorerError, ConfigError, SettingError) as error:
+        print_note(f"explorer: {error.found} {error.remedy}".strip().replace("\n", " "))
+        return FAILED if isinstance(error, FAILURES) else BAD_INPUT
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options. The functions behind them are imported when they run."""
+    top = argparse.ArgumentParser(
+        prog="python -m explorer", description="The Llama explorer without a browser. Answers are JSON on stdout."
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, about: str, answer: Command) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=about, description=about)
+        added.set_defaults(command=answer)
+        return added
+
+    command("models", "every known model, and which have weights here", _models)
+    fetch = command("fetch", "bring a model's weights to this machine", _fetch)
+    fetch.add_argument("model", nargs="?", help="the id of a model (default: the default model)")
+    command("doctor", "what is installed, which device, which models, and what is wrong", _doctor)
+
+    tokens = command("tokens", "how a text is cut into tokens", _tokens)
+    add_text(tokens)
+    _add_vocabulary(tokens)
+    tokens.add_argument("--bos", action=argparse.BooleanOptionalAction, help="begin with the begin-of-text token")
+    tokens.add_argument("--special", action="store_true", help="read the names of special tokens as those tokens")
+    decode = command("decode", "the text of token ids", _decode)
+    decode.add_argument("ids", nargs="+", type=int, metavar="ID")
+    _add_vocabulary(decode)
+
+    trace = command("trace", "run the model on a text and keep what is asked for", _trace)
+    add_text(trace, optional=True)
+    trace.add_argument("--ids", help="token ids instead of a text, such as 1,2,3")
+    trace.add_argument("--tap", nargs="+", action="extend", default=[], metavar="ADDRESS", help="tensors to keep")
+    trace.add_argument("--out", metavar="FILE", help="write the kept tensors to this safetensors file")
+    trace.add_argument("--logits", action="store_true", help="print the last token's scores whole")
+    add_model(trace)
+
+    sample = command("sample", "the next-token distribution, what the sampler keeps of it, and draws", _sample)
+    add_text(sample, optional=True)
+    sample.add_argument("--logits", help="scores instead of a text, such as 2,1,0")
+    add_sampler(sample)
+    sample.add_argument("--draws", type=int, default=1, help="how many draws to make (default 1)")
+    add_model(sample)
+
+    rope = command("rope", "the rotation speeds of a model", _rope)
+    rope.add_argument("--model", help="the id of a model, or the path of its file or folder")
+    rope.add_argument("--config", metavar="FILE", help="a config.json or params.json instead")
+    return top
+
+
+def _add_vocabulary(added: argparse.ArgumentParser) -> None:
+    added.add_argument("--encoding", help="a vocabulary without a model, such as llama3")
+    added.add_argument("--model", help="the model whose tokenizer to use (default: the default model)")
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """``--logits -1,2`` as one word: argparse would take the value for an option."""
+    words = list(arguments)
+    if words[:1] == ["sample"] and "--logits" in words[:-1]:
+        place = words.index("--logits")
+        words[place : place + 2] = [f"--logits={words[place + 1]}"]
+    return words
+
+
+def _models(_: argparse.Namespace) -> Json:
+    from explorer.cli.models import models
+
+    return models()
+
+
+def _fetch(given: argparse.Namespace) -> Json:
+    from explorer.cli.models import fetch_model
+
+    return fetch_model(given.model)
+
+
+def _doctor(_: argparse.Namespace) -> Json:
+    from explorer.cli.doctor import doctor
+
+    return doctor()
+
+
+def _tokens(given: argparse.Namespace) -> Json:
+    from explorer.cli.tokens import tokens
+
+    return tokens(given.text, encoding=given.encoding, model=given.model, bos=given.bos, special=given.special)
+
+
+def _decode(given: argparse.Namespace) -> Json:
+    from explorer.cli.tokens import decode
+
+    return decode(given.ids, encoding=given.encoding, model=given.model)
+
+
+def _trace(given: argparse.Namespace) -> Json:
+    from explorer.cli.trace import trace
+
+    return trace(given)
+
+
+def _sample(given: argparse.Namespace) -> Json:
+    from explorer.cli.sample import sample
+
+    return sample(given)
+
+
+def _rope(given: argparse.Namespace) -> Json:
+    from explorer.cli.rope import rope
+
+    return rope(model=given.model, config=given.config)

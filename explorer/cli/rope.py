@@ -1,0 +1,42 @@
+"""``rope``: how fast each pair of dimensions turns."""
+
+from dataclasses import asdict
+
+import torch
+
+from explorer.checkpoint.known_models import SCALINGS, known_models
+from explorer.cli.output import Json
+from explorer.cli.session import Session
+from explorer.config import ModelConfig
+from explorer.errors import BadValue
+from explorer.model.rope import base_speeds, rotation_speeds
+
+KINDS = {scaling: kind for kind, scaling in SCALINGS.items()}
+
+
+def rope(*, model: str | None, config: str | None) -> Json:
+    """The speeds before and after scaling, in radians per position, and how many pairs each zone holds."""
+    sizes = _sizes(model, config)
+    base = base_speeds(sizes.head_dim, sizes.rope_theta)
+    speeds = rotation_speeds(sizes.head_dim, sizes.rope_theta, sizes.rope_scaling)
+    slowing = base / speeds
+    kept = torch.isclose(slowing, torch.ones_like(slowing), rtol=1e-9)
+    slowed = torch.isclose(slowing, slowing.max(), rtol=1e-9) & ~kept
+    scaling = sizes.rope_scaling
+    return {
+        "theta": sizes.rope_theta,
+        "scaling": None if scaling is None else {"type": KINDS[type(scaling)], **asdict(scaling)},
+        "base_speeds": base.tolist(),
+        "speeds": speeds.tolist(),
+        "kept": int(kept.sum()),
+        "blended": int((~kept & ~slowed).sum()),
+        "slowed": int(slowed.sum()),
+    }
+
+
+def _sizes(model: str | None, config: str | None) -> ModelConfig:
+    if config is not None:
+        raise BadValue("--config is not read yet.", "Use --model.")
+    if model in known_models():
+        return known_models()[model].config
+    return Session(model).card.config if model else Session().card.config
