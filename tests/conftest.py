@@ -1,8 +1,10 @@
 """What many tests need: a tiny model in which no two sizes are equal, and the default model."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -85,3 +87,10 @@ def llama3_tokenizer_path(explorer_home: Path) -> Path:
 def default_session(explorer_home: Path) -> Session:
     """The default model, loaded once for all tests."""
     return Session()
+
+
+@pytest.fixture(scope="session")
+def cases() -> dict[str, dict[str, Any]]:
+    """Real-world cases with right answers, by their id."""
+    lines = (DATA / "cases" / "open.jsonl").read_text("utf-8").splitlines()
+    return {case["id"]: case for case in map(json.loads, lines)}

@@ -15,7 +15,7 @@ export default function ({ data, parentElement }) {
       const tile = document.createElement("div");
       const looks = [fact.literal && "text", fact.value.length > 24 && "long"].filter(Boolean).join(" ");
       tile.append(element("dt", fact.name), element("dd", fact.value, looks));
-      if (fact.note) tile.append(element("span", fact.note, "note"));
+      if (fact.note) tile.append(element("dd", fact.note, "note"));
       return tile;
     }),
   );

@@ -46,6 +46,11 @@ GGUF_NAMES = Naming(
         "attention.query.weight": "attn_q.weight",
         "attention.key.weight": "attn_k.weight",
         "attention.value.weight": "attn_v.weight",
+        "attention.query.bias": "attn_q.bias",
+        "attention.key.bias": "attn_k.bias",
+        "attention.value.bias": "attn_v.bias",
+        "attention.query_norm.gain": "attn_q_norm.weight",
+        "attention.key_norm.gain": "attn_k_norm.weight",
         "attention.output.weight": "attn_output.weight",
         "feed_forward_norm.gain": "ffn_norm.weight",
         "feed_forward.gate.weight": "ffn_gate.weight",
@@ -55,8 +60,56 @@ GGUF_NAMES = Naming(
     harmless=re.compile(r"rope_freqs\.weight|(blk\.\d+\.)?(attn\.)?(rotary_emb|rope)\.?(inv_)?freqs?(\.weight)?"),
 )
 
+HUGGING_FACE_NAMES = Naming(
+    format="Hugging Face",
+    outer={
+        "embedding.weight": "model.embed_tokens.weight",
+        "norm.gain": "model.norm.weight",
+        "unembedding.weight": "lm_head.weight",
+    },
+    layer_prefix="model.layers.{layer}.",
+    layer={
+        "attention_norm.gain": "input_layernorm.weight",
+        "attention.query.weight": "self_attn.q_proj.weight",
+        "attention.key.weight": "self_attn.k_proj.weight",
+        "attention.value.weight": "self_attn.v_proj.weight",
+        "attention.query.bias": "self_attn.q_proj.bias",
+        "attention.key.bias": "self_attn.k_proj.bias",
+        "attention.value.bias": "self_attn.v_proj.bias",
+        "attention.query_norm.gain": "self_attn.q_norm.weight",
+        "attention.key_norm.gain": "self_attn.k_norm.weight",
+        "attention.output.weight": "self_attn.o_proj.weight",
+        "feed_forward_norm.gain": "post_attention_layernorm.weight",
+        "feed_forward.gate.weight": "mlp.gate_proj.weight",
+        "feed_forward.up.weight": "mlp.up_proj.weight",
+        "feed_forward.down.weight": "mlp.down_proj.weight",
+    },
+    harmless=re.compile(r"(model\.)?(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq"),
+)
+
+META_NAMES = Naming(
+    format="Meta",
+    outer={"embedding.weight": "tok_embeddings.weight", "norm.gain": "norm.weight", "unembedding.weight": "output.weight"},
+    layer_prefix="layers.{layer}.",
+    layer={
+        "attention_norm.gain": "attention_norm.weight",
+        "attention.query.weight": "attention.wq.weight",
+        "attention.key.weight": "attention.wk.weight",
+        "attention.value.weight": "attention.wv.weight",
+        "attention.output.weight": "attention.wo.weight",
+        "feed_forward_norm.gain": "ffn_norm.weight",
+        "feed_forward.gate.weight": "feed_forward.w1.weight",
+        "feed_forward.up.weight": "feed_forward.w3.weight",
+        "feed_forward.down.weight": "feed_forward.w2.weight",
+    },
+    harmless=re.compile(r"(rope\.freqs|layers\.\d+\.attention\.inner_attention\.rope\.freqs)"),
+)
+
+# One matrix that holds several of ours, as other families store them.
+FUSED = re.compile(r"gate_up_proj|qkv_proj|\bWqkv\b|query_key_value|attn_qkv")
+
 # An unknown tensor of these kinds would take part in the computation, so leaving it out would give wrong numbers.
-CHANGES_THE_MODEL = re.compile(r"bias$|norm|exps?\b|shexp|lora|scale")
+CHANGES_THE_MODEL = re.compile(r"bias$|norm|exps?\b|experts?\b|router|shexp|lora|scale")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +128,12 @@ def parameter_shapes(config: ModelConfig) -> dict[str, Shape]:
         "attention.query.weight": (query, config.d_model),
         "attention.key.weight": (key, config.d_model),
         "attention.value.weight": (key, config.d_model),
+    }
+    if config.query_key_value_bias:
+        layer |= {"attention.query.bias": (query,), "attention.key.bias": (key,), "attention.value.bias": (key,)}
+    if config.query_key_norm:
+        layer |= {"attention.query_norm.gain": (config.head_dim,), "attention.key_norm.gain": (config.head_dim,)}
+    layer |= {
         "attention.output.weight": (config.d_model, query),
         "feed_forward_norm.gain": (config.d_model,),
         "feed_forward.gate.weight": (config.d_ff, config.d_model),
@@ -99,6 +158,13 @@ def match_names(
     Raises ``BadModelFile`` naming the first tensor that is missing or has another shape, and ``UnsupportedModel`` for
     a tensor that our model has no place for.
     """
+    fused = next((name for name in stored_shapes if FUSED.search(name)), None)
+    if fused is not None:
+        raise UnsupportedModel(
+            f"{file_name}: the tensor {fused} ({_text(stored_shapes[fused])}) holds several matrices in one, which is "
+            "not read: expected one tensor each for query, key, value, gate and up",
+            "Use the same model with separate matrices, such as the GGUF file that llama.cpp makes of it.",
+        )
     # Before any list is built: a damaged header may claim more layers than the file could ever hold.
     if config.n_layers > len(stored_shapes):
         raise _missing(file_name, _first_missing_norm(naming, config, stored_shapes), config)
@@ -137,7 +203,7 @@ def _note(naming: Naming, name: str, shape: Shape, file_name: str) -> str:
         raise UnsupportedModel(
             f"{file_name}: the tensor {name} ({_text(shape)}) has no place in a Llama model, "
             "so leaving it out would give wrong numbers",
-            "Use a model of the Llama architecture without biases, adapters or experts.",
+            "Use a model without other biases, adapters or experts.",
         )
     return f"{name} ({_text(shape)}) is unknown and was left out."
 

@@ -109,21 +109,23 @@ class Session:
         *,
         taps: Iterable[str] = (),
         norms: Iterable[str] = (),
+        rows: Iterable[str] = (),
         scored: Iterable[int] | None = None,
     ) -> Trace:
-        """Run the model on a text, or on token ids, and keep what the addresses in ``taps`` and ``norms`` name.
+        """Run the model on a text, or on token ids, and keep what ``taps``, ``norms`` and ``rows`` name.
 
-        ``scored`` names the tokens of which ``tap.logits`` is kept; the last one unless said otherwise.
+        ``scored`` names the tokens of which ``tap.logits`` and the ``rows`` are kept; the last one unless said otherwise.
         """
         token_ids = self.tokenizer.encode(text).ids if isinstance(text, str) else tuple(text)
-        rows = (len(token_ids) - 1,) if scored is None else tuple(scored)
+        scored = (len(token_ids) - 1,) if scored is None else tuple(scored)
         self._load()
         request = TraceRequest(
             model=self.model,
             token_ids=token_ids,
             taps=frozenset(taps),
             norms=frozenset(norms),
-            scored=rows if token_ids else (),
+            rows=frozenset(rows),
+            scored=scored if token_ids else (),
         )
         return self.engine.submit(request, session="session").result()
 

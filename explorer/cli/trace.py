@@ -21,7 +21,8 @@ TOP = 10
 def trace(given: argparse.Namespace) -> Json:
     """What the run left behind: lengths, the last token's scores, and the tensors that were asked for.
 
-    ``stream_norms`` has one row per depth in layers, the embedding first; ``stream_norms_after_attention`` one per layer.
+    ``stream_norms`` has one row for the embedding and one after each layer, ``stream_norms_after_attention`` one per
+    layer.
     """
     session = session_from(given)
     tokens = _tokens(given)

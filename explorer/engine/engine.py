@@ -94,6 +94,10 @@ class Engine(Protocol):
         """What is known of ``model`` without its weights. Raises ``NoSuchModel``, or what is wrong with its file."""
         ...
 
+    def known(self) -> Mapping[str, ModelConfig]:
+        """The published sizes that everyone asks about, by id, whether or not their weights are here."""
+        ...
+
     def state(self, name: str) -> LoadState:
         """Where a model or a vocabulary stands. Raises ``NoSuchModel``."""
         ...

@@ -1,12 +1,13 @@
 """An engine inside this process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from cachetools import LRUCache
 from torch import Tensor
 
-from explorer.config import TokenizerSource
+from explorer.checkpoint.known_models import known_models
+from explorer.config import ModelConfig, TokenizerSource
 from explorer.engine.device import is_out_of_memory
 from explorer.engine.engine import LoadState, ModelCard, ModelInfo
 from explorer.engine.scheduler import JobTicket, Scheduler
@@ -48,6 +49,10 @@ class LocalEngine:
     def card(self, model: str) -> ModelCard:
         """What is known of ``model`` without its weights."""
         return self._shelf.card(model)
+
+    def known(self) -> Mapping[str, ModelConfig]:
+        """The published sizes that everyone asks about, by id, whether or not their weights are here."""
+        return {model: known.config for model, known in known_models().items()}
 
     def state(self, name: str) -> LoadState:
         """Where a model or a vocabulary stands. Raises ``NoSuchModel``."""

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from explorer.model.kv_cache import KVCache
+from explorer.model.rms_norm import RMSNorm
 from explorer.model.rope import rotate
 from explorer.model.tap import Taps
 
@@ -15,16 +16,31 @@ class GroupedQueryAttention(nn.Module):
     """Let every token read the tokens up to itself; groups of query heads share one key/value head.
 
     softmax(q·k / sqrt(head_dim)) · v    Vaswani et al. 2017; Ainslie et al. 2023, "GQA"
+
+    A Llama has neither ``bias`` nor ``head_norm_eps``: Qwen2 adds a bias to queries, keys and values; Qwen3 brings every
+    head's query and key to unit size before they are rotated.
     """
 
-    def __init__(self, layer: int, d_model: int, n_heads: int, n_kv_heads: int, head_dim: int) -> None:
+    def __init__(
+        self,
+        layer: int,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int,
+        head_dim: int,
+        *,
+        bias: bool = False,
+        head_norm_eps: float | None = None,
+    ) -> None:
         super().__init__()
         self.layer = layer
         self.head_dim = head_dim
-        self.query = nn.Linear(d_model, n_heads * head_dim, bias=False)
-        self.key = nn.Linear(d_model, n_kv_heads * head_dim, bias=False)
-        self.value = nn.Linear(d_model, n_kv_heads * head_dim, bias=False)
+        self.query = nn.Linear(d_model, n_heads * head_dim, bias=bias)
+        self.key = nn.Linear(d_model, n_kv_heads * head_dim, bias=bias)
+        self.value = nn.Linear(d_model, n_kv_heads * head_dim, bias=bias)
         self.output = nn.Linear(n_heads * head_dim, d_model, bias=False)
+        self.query_norm = RMSNorm(head_dim, head_norm_eps) if head_norm_eps is not None else None
+        self.key_norm = RMSNorm(head_dim, head_norm_eps) if head_norm_eps is not None else None
         self.tap = Taps(
             input="batch token d_model",
             query="batch head token head_dim",
@@ -39,8 +55,10 @@ class GroupedQueryAttention(nn.Module):
     def forward(self, x: Tensor, rotation: tuple[Tensor, Tensor], cache: KVCache | None = None) -> Tensor:
         """(batch, token, d_model), cos and sin (token, head_dim / 2) -> (batch, token, d_model)"""
         x = self.tap.input(x)
-        query = self.tap.query(self.split_heads(self.query(x)))
-        key = self.tap.key(self.split_heads(self.key(x)))
+        query, key = self.split_heads(self.query(x)), self.split_heads(self.key(x))
+        if self.query_norm is not None and self.key_norm is not None:
+            query, key = self.query_norm(query), self.key_norm(key)
+        query, key = self.tap.query(query), self.tap.key(key)
         value = self.tap.value(self.split_heads(self.value(x)))
 
         query = self.tap.rotated_query(rotate(query, *rotation))

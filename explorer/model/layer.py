@@ -20,7 +20,13 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.attention_norm = RMSNorm(config.d_model, config.norm_eps)
         self.attention = GroupedQueryAttention(
-            layer, config.d_model, config.n_heads, config.n_kv_heads, config.head_dim
+            layer,
+            config.d_model,
+            config.n_heads,
+            config.n_kv_heads,
+            config.head_dim,
+            bias=config.query_key_value_bias,
+            head_norm_eps=config.norm_eps if config.query_key_norm else None,
         )
         self.feed_forward_norm = RMSNorm(config.d_model, config.norm_eps)
         self.feed_forward = SwiGLU(config.d_model, config.d_ff)

@@ -33,15 +33,17 @@ def request_bytes(model: Llama, request: TraceRequest) -> int:
     taps, config = taps_of(model), model.config
     element_bytes = model.embedding.weight.element_size()
 
-    def elements(address: str, *, lengths: bool) -> int:
-        n_tokens = len(request.scored) if address in SCORED else len(request.token_ids)
+    def elements(address: str, *, lengths: bool = False, scored: bool = False) -> int:
+        n_tokens = len(request.scored) if scored or address in SCORED else len(request.token_ids)
         shape = shape_of(taps[address], config, n_tokens)
         return prod(shape[:-1] if lengths else shape)
 
     whole = {address for pattern in request.taps for address in matching(taps, pattern)}
     norms = {address for pattern in request.norms for address in matching(taps, pattern)}
+    rows = {address for pattern in request.rows for address in matching(taps, pattern)}
     return (
-        sum(elements(address, lengths=False) for address in whole) * element_bytes
+        sum(elements(address) for address in whole) * element_bytes
+        + sum(elements(address, scored=True) for address in rows) * element_bytes
         + sum(elements(address, lengths=True) for address in norms) * FLOAT32_BYTES
     )
 

@@ -21,19 +21,29 @@ def replay(model: Llama, checkpoints: Checkpoints, request: TraceRequest, progre
     ``progress`` is told the share of those layers done, and may raise to stop. Raises ``NoSuchTap`` for an address that
     the model does not have.
     """
-    addresses = taps_of(model)
+    addresses, scored = taps_of(model), list(request.scored)
     whole = {address for pattern in request.taps for address in matching(addresses, pattern)}
     lengths = {address for pattern in request.norms for address in matching(addresses, pattern)}
+    partial = {address for pattern in request.rows for address in matching(addresses, pattern)}
     # copies: a view would keep the checkpoints of all layers alive for as long as the trace lives
-    tensors = {address: x.clone() for address, x in _stored_stream(checkpoints).items() if address in whole}
+    stored = _stored_stream(checkpoints)
+    tensors = {address: x.clone() for address, x in stored.items() if address in whole}
+    rows = {address: x[scored] for address, x in stored.items() if address in partial}
     norms = {address: x.clone() for address, x in _stored_norms(checkpoints).items() if address in lengths}
 
     by_layer: dict[int, dict[str, Reader]] = defaultdict(dict)
     scoring: dict[str, Reader] = {}
-    for address in (whole - tensors.keys()) | (lengths - norms.keys()):
-        keep_whole = tensors if address in whole - tensors.keys() else None
-        keep_norm = norms if address in lengths - norms.keys() else None
-        reader = _keeper(address, keep_whole, keep_norm)
+    missing_whole, missing_norms, missing_rows = whole - tensors.keys(), lengths - norms.keys(), partial - rows.keys()
+    for address in missing_whole | missing_norms | missing_rows:
+        keepers: list[Reader] = []
+        if address in missing_whole:
+            keepers.append(_keep_whole(address, tensors))
+        if address in missing_norms:
+            keepers.append(_keep_norms(address, norms))
+        if address in missing_rows:
+            token_axis = addresses[address].axes.index("token") - 1
+            keepers.append(_keep_rows(address, rows, None if address in SCORED else (token_axis, scored)))
+        reader = _all_of(keepers)
         if address in SCORED:
             scoring[address] = reader
         else:
@@ -48,8 +58,8 @@ def replay(model: Llama, checkpoints: Checkpoints, request: TraceRequest, progre
                 model.layers[layer](checkpoints.stream[layer][None].to(device), rotation)
         if scoring:
             with recording(model, scoring):
-                model.score(checkpoints.stream[-1][None, list(request.scored)].to(device))
-    return Trace(token_ids=request.token_ids, scored=request.scored, tensors=tensors, norms=norms)
+                model.score(checkpoints.stream[-1][None, scored].to(device))
+    return Trace(token_ids=request.token_ids, scored=request.scored, tensors=tensors, norms=norms, rows=rows)
 
 
 def _stored_stream(checkpoints: Checkpoints) -> dict[str, Tensor]:
@@ -73,11 +83,36 @@ def _stored_norms(checkpoints: Checkpoints) -> dict[str, Tensor]:
     return stored
 
 
-def _keeper(address: str, whole: dict[str, Tensor] | None, norms: dict[str, Tensor] | None) -> Reader:
+def _keep_whole(address: str, tensors: dict[str, Tensor]) -> Reader:
     def read(x: Tensor) -> None:
-        if whole is not None:
-            whole[address] = x[0].cpu()
-        if norms is not None:
-            norms[address] = x[0].float().norm(dim=-1).cpu()
+        tensors[address] = x[0].cpu()
+
+    return read
+
+
+def _keep_norms(address: str, norms: dict[str, Tensor]) -> Reader:
+    def read(x: Tensor) -> None:
+        norms[address] = x[0].float().norm(dim=-1).cpu()
+
+    return read
+
+
+def _keep_rows(address: str, rows: dict[str, Tensor], chosen: tuple[int, list[int]] | None) -> Reader:
+    """``chosen`` is the token axis and the tokens on it; None where the tensor holds the scored tokens already."""
+
+    def read(x: Tensor) -> None:
+        if chosen is None:
+            rows[address] = x[0].cpu()
+        else:
+            axis, tokens = chosen
+            rows[address] = x[0].index_select(axis, torch.tensor(tokens, device=x.device)).cpu()
+
+    return read
+
+
+def _all_of(readers: list[Reader]) -> Reader:
+    def read(x: Tensor) -> None:
+        for reader in readers:
+            reader(x)
 
     return read

@@ -12,14 +12,15 @@ ASSETS = Path(__file__).parent.parent.parent / "assets"
 MAX_CHIPS = 4096
 
 
-def _component(name: str) -> Callable[..., object]:
+def component(name: str) -> Callable[..., object]:
+    """The component whose files stand in ``assets/<name>/``."""
     html, css, js = ((ASSETS / name / f"{name}.{suffix}").read_text("utf-8") for suffix in ("html", "css", "js"))
-    component: Callable[..., object] = st.components.v2.component(f"explorer_{name}", html=html, css=css, js=js)
-    return component
+    made: Callable[..., object] = st.components.v2.component(f"explorer_{name}", html=html, css=css, js=js)
+    return made
 
 
-_TOKEN_STRIP = _component("token_strip")
-_FACT_LIST = _component("fact_list")
+_TOKEN_STRIP = component("token_strip")
+_FACT_LIST = component("fact_list")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,3 +58,23 @@ def layer_control(n_layers: int) -> None:
 def head_control(n_heads: int) -> None:
     """Which query head the page looks at."""
     st.slider("Head", 0, n_heads - 1, step=1, **bound("head"))
+
+
+def attention_controls() -> None:
+    """What is shown of a head's map, and how it is coloured."""
+    colours = {"root": "√ scale", "linear": "linear", "log": "log", "row": "each row"}
+    st.radio("Colour", [*colours], format_func=colours.__getitem__, horizontal=True, **bound("colour"))
+    st.caption(
+        "Linear shows shares as they are; √ and log lift small ones; “each row” gives the strongest cell of every row "
+        "the full colour."
+    )
+    st.toggle("Hide the first token", **bound("skip_first"))
+    st.caption("Leaves out its column and scales what is left of each row to add to 1.")
+    st.toggle("Weigh by what is fetched", **bound("weighted"))
+    st.caption("Multiplies each share by the length of what that token's value adds to the stream through this head.")
+
+
+def direction_control() -> None:
+    """Whether to show what a token reads, or who reads it."""
+    ways = {"reads": "what it reads", "read_by": "who reads it"}
+    st.radio("Arcs from the chosen token to", [*ways], format_func=ways.__getitem__, horizontal=True, **bound("direction"))

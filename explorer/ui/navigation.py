@@ -46,6 +46,42 @@ PAGES = {
             "Look at how long the vectors grow, and at the one line far above the others."
         ),
     ),
+    "normalization": PageEntry(
+        file="pages/normalization.py",
+        title="Normalization",
+        icon=":material/balance:",
+        opening=(
+            "Before a sub-layer reads a vector, the vector is divided by its own root mean square and every dimension "
+            "is scaled by a learned gain. Watch what that does to the chosen token, then try it on three numbers."
+        ),
+    ),
+    "rope": PageEntry(
+        file="pages/rope.py",
+        title="RoPE",
+        icon=":material/360:",
+        opening=(
+            "Llama learns where a token stands by turning: each pair of numbers in a query or key is an arrow, and "
+            "every position turns it a little further. Move the position and see which arrows race and which hardly stir."
+        ),
+    ),
+    "attention": PageEntry(
+        file="pages/attention.py",
+        title="Attention",
+        icon=":material/hub:",
+        opening=(
+            "In every head, each token shares out its attention over the tokens up to itself: a row that adds to 1. "
+            "Choose a head in the grid, then a cell of its map, and see the arithmetic that made it."
+        ),
+    ),
+    "feed_forward": PageEntry(
+        file="pages/feed_forward.py",
+        title="Feed-forward",
+        icon=":material/compress:",
+        opening=(
+            "After attention has mixed, every token is processed alone: a few thousand neurons look at its vector, and "
+            "each adds its own row to the stream. See which fire, and which next tokens they speak for."
+        ),
+    ),
     "sampling": PageEntry(
         file="pages/sampling.py",
         title="Sampling",

@@ -21,11 +21,15 @@ from explorer.ui.words import literal
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A trace with the tokens that it belongs to. ``selected`` is the token whose row was scored."""
+    """A trace with the tokens that it belongs to. ``selected`` is the token whose row was scored.
+
+    ``recorded`` says that the recorded run stands in for one that cannot be made yet.
+    """
 
     trace: Trace
     tokens: tuple[Token, ...]
     selected: int
+    recorded: bool = False
 
     @property
     def labels(self) -> list[str]:
@@ -80,30 +84,54 @@ class Page:
                 self.view.model, vectors, count=count, normalised=normalised, watched=watched
             )
 
-    def run(self, *, taps: frozenset[str] = frozenset(), norms: frozenset[str] = frozenset()) -> Run:
+    def run(
+        self,
+        *,
+        taps: frozenset[str] = frozenset(),
+        norms: frozenset[str] = frozenset(),
+        rows: frozenset[str] = frozenset(),
+    ) -> Run:
         """What the page needs of a run on the prompt, with the selected token scored.
 
-        While the model is on its way the recorded run stands in, and is said to. Ends the page where there is neither.
+        Of what ``rows`` names only the selected token is kept. While the model is on its way the recorded run stands
+        in, and is said to. Ends the page where there is neither.
         """
         engine, model = resources.engine(), self.view.model
         with named_errors():
             if engine.state(model).phase is Phase.READY:
                 request = TraceRequest(
-                    model=model, token_ids=self.encoding.ids, taps=taps, norms=norms, scored=(self.selected,)
+                    model=model,
+                    token_ids=self.encoding.ids,
+                    taps=taps,
+                    norms=norms,
+                    rows=rows,
+                    scored=(self.selected,),
                 )
                 trace = wait_for_trace(engine, request)
                 return Run(trace=trace, tokens=self.encoding.tokens, selected=self.selected)
         model_progress(engine, model)
-        if not can_stand_in(model, taps, norms):
+        if rows or not can_stand_in(model, taps, norms):
             st.stop()
         return self._recorded_run()
+
+    def trace(self, token_ids: tuple[int, ...], *, taps: frozenset[str]) -> Trace:
+        """A run on any tokens, without scores: the same whichever token is selected.
+
+        Ends the page, with progress, while the model is on its way.
+        """
+        engine, model = resources.engine(), self.view.model
+        with named_errors():
+            if engine.state(model).phase is Phase.READY:
+                return wait_for_trace(engine, TraceRequest(model=model, token_ids=token_ids, taps=taps))
+        model_progress(engine, model)
+        st.stop()
 
     def _recorded_run(self) -> Run:
         trace = recorded_trace()
         tokens = self.tokenizer.encode(View().prompt).tokens
         st.badge("recorded run", icon=":material/videocam:", color="orange")
         st.caption(f"Until the model is ready: a recorded run on “{View().prompt}”. Yours follows by itself.")
-        return Run(trace=trace, tokens=tokens, selected=len(tokens) - 1)
+        return Run(trace=trace, tokens=tokens, selected=len(tokens) - 1, recorded=True)
 
 
 def open_page(name: str, *, strip: bool = True) -> Page:
@@ -115,7 +143,7 @@ def open_page(name: str, *, strip: bool = True) -> Page:
     entry = PAGES[name]
     st.set_page_config(page_title=f"{entry.title} · Llama explorer", page_icon="assets/favicon.png", layout="wide")
     st.logo("assets/favicon.png", size="large")
-    view = state.begin()
+    view = state.begin(name)
     with st.sidebar:
         st.markdown("### Llama explorer")
         navigation(view)

@@ -1,9 +1,11 @@
 """What all sessions of the server share: the engine and the tokenizers."""
 
 import threading
+from collections.abc import Mapping
 from functools import cache
 
 from explorer.architecture.blueprint import Blueprint
+from explorer.config import ModelConfig
 from explorer.engine.connect import connect
 from explorer.engine.engine import Engine
 from explorer.settings import Settings, read_settings
@@ -42,6 +44,11 @@ def _vocabulary(name: str) -> Tokenizer:
 def blueprint(model: str) -> Blueprint:
     """Shapes and code of ``model``, with or without its weights."""
     return Blueprint(engine().card(model).config)
+
+
+def known_sizes() -> Mapping[str, ModelConfig]:
+    """The published sizes that everyone asks about, by id, whether or not their weights are here."""
+    return engine().known()
 
 
 def vocabulary(name: str) -> Tokenizer:

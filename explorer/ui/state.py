@@ -11,6 +11,7 @@ import streamlit as st
 from explorer.ui.view import UnusableValueError, Value, View
 
 _VIEW = "view"
+_PAGE = "page"
 _TOLD = "told"
 
 
@@ -21,8 +22,9 @@ class Binding(TypedDict):
     on_change: Callable[[], None]
 
 
-def begin() -> View:
+def begin(page: str) -> View:
     """The view that the address asks for. The first call of every run; tells what could not be used, once."""
+    st.session_state[_PAGE] = page
     view, problems = View.parse({name: st.query_params[name] for name in st.query_params})
     st.session_state[_VIEW] = view
     _tell("link", problems)
@@ -79,7 +81,7 @@ def bound(name: str) -> Binding:
     if last != value:
         revision += 1
     state[f"revision-{name}"] = (revision, value)
-    key = f"{name}-{revision}"
+    key = f"{state[_PAGE]}-{name}-{revision}"  # Streamlit forgets a page's widgets, not their keys, when it is left
     state.setdefault(key, value)
 
     def changed() -> None:

@@ -68,6 +68,21 @@ def _choice(*options: str) -> Callable[[str], str]:
     return read
 
 
+def _numbers(fewest: int, most: int) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        try:
+            values = [float(part) for part in text[:400].replace(",", " ").split()]
+        except ValueError:
+            raise UnusableValueError("must be numbers with commas between them") from None
+        if not fewest <= len(values) <= most:
+            raise UnusableValueError(f"must hold {fewest} to {most} numbers")
+        if not all(abs(value) <= 1e12 for value in values):
+            raise UnusableValueError("must be numbers from -1e12 to 1e12")
+        return ",".join(f"{value:.6g}" for value in values)
+
+    return read
+
+
 def _model_id(text: str) -> str:
     if not MODEL_ID.fullmatch(text):
         raise UnusableValueError("is not the id of a model")
@@ -139,6 +154,25 @@ class View:
     layer: int = _int(0, 0, 1_000)
     head: int = _int(0, 0, 1_000)
     skip_first: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    source: int = _int(-1, -1, 1_000_000)
+    weighted: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    colour: str = field(default="root", metadata={"rule": _Rule(_choice("root", "linear", "log", "row"))})
+    direction: str = field(default="reads", metadata={"rule": _Rule(_choice("reads", "read_by"))})
+    neuron: int = _int(-1, -1, 1_000_000)
+    threshold: float = _float(0.05, 0.0, 100.0)
+    width_in: int = _int(0, 0, 1_000_000)
+    width_factor: float = _float(1.0, 0.01, 16.0)
+    width_multiple: int = _int(256, 1, 1_000_000)
+    depth: int = _int(-1, -1, 2_000)
+    measure: str = field(default="l2", metadata={"rule": _Rule(_choice("l2", "rms"))})
+    norm: str = field(default="attention", metadata={"rule": _Rule(_choice("attention", "feed_forward", "final"))})
+    vector: str = field(default="2,4,6", metadata={"rule": _Rule(_numbers(2, 12))})
+    position: int = _int(-1, -1, 10_000_000)
+    pair: int = _int(0, 0, 1_000)
+    side: str = field(default="query", metadata={"rule": _Rule(_choice("query", "key"))})
+    pairing: str = field(default="adjacent", metadata={"rule": _Rule(_choice("adjacent", "half"))})
+    source: int = _int(-1, -1, 1_000_000)
+    shift: int = _int(100, 0, 1_000_000)
     temperature: float = _float(1.0, 0.0, 5.0)
     top_k: int = _int(0, 0, 1_000_000)
     top_p: float = _float(1.0, 0.0, 1.0)
@@ -157,6 +191,11 @@ class View:
     def with_bos(self) -> bool | None:
         """Whether to begin the text with the token that says so; None leaves it to the vocabulary."""
         return {"auto": None, "on": True, "off": False}[self.bos]
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The small vector that a reader edits."""
+        return tuple(float(part) for part in self.vector.split(","))
 
     def place(self, n_tokens: int) -> int:
         """The place of the selected token among ``n_tokens``: the last, unless the view names another that is there."""

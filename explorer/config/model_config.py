@@ -1,7 +1,9 @@
-"""The sizes that define one Llama model, and the readers of the files that state them."""
+"""The sizes that define one Llama model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+LARGEST_FACTOR = 1e9
 
 
 class ConfigError(ValueError):
@@ -13,11 +15,18 @@ class ConfigError(ValueError):
         self.remedy = remedy
 
 
+class UnsupportedFamily(ConfigError):
+    """A sound description of a model that this code would compute wrongly."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LinearScaling:
     """Every rotation slowed by the same factor."""
 
     factor: float
+
+    def __post_init__(self) -> None:
+        _check_factor(self.factor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +41,15 @@ class Llama3Scaling:
     high_freq_factor: float
     original_context: int
 
+    def __post_init__(self) -> None:
+        _check_factor(self.factor)
+        if not 0 < self.low_freq_factor < self.high_freq_factor < LARGEST_FACTOR or self.original_context < 1:
+            raise ConfigError(
+                f"the llama3 rope scaling has low_freq_factor {self.low_freq_factor}, high_freq_factor "
+                f"{self.high_freq_factor} and an original context of {self.original_context}",
+                "Expected 0 < low_freq_factor < high_freq_factor, and a context of at least 1.",
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class FactorScaling:
@@ -45,7 +63,11 @@ RopeScaling = LinearScaling | Llama3Scaling | FactorScaling
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The sizes of one model; nothing about how or where it runs."""
+    """The sizes of one model; nothing about how or where it runs.
+
+    ``query_key_value_bias`` is what Qwen2 adds to a Llama, ``query_key_norm`` what Qwen3 does: an RMSNorm over every
+    head's query and key before they are rotated.
+    """
 
     name: str
     vocab_size: int
@@ -60,6 +82,8 @@ class ModelConfig:
     rope_scaling: RopeScaling | None
     norm_eps: float
     tied_embedding: bool
+    query_key_value_bias: bool = False
+    query_key_norm: bool = False
 
     def __post_init__(self) -> None:
         for size in ("vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "head_dim", "d_ff", "context"):
@@ -98,8 +122,14 @@ class TokenizerSource:
     """The raw material of a model's tokenizer, as its files hold it.
 
     ``format`` is "gguf" (``data`` is the file's ``tokenizer.*`` metadata), "tiktoken" (``data["path"]`` names a
-    ``tokenizer.model`` of base64 ranks) or "none".
+    ``tokenizer.model`` of base64 ranks), "huggingface" (``data["path"]`` names a ``tokenizer.json``,
+    ``data["eos_ids"]`` the ids that end a generation) or "none".
     """
 
     format: str
     data: Mapping[str, object] = field(default_factory=dict)
+
+
+def _check_factor(factor: float) -> None:
+    if not 0 < factor < LARGEST_FACTOR:
+        raise ConfigError(f"the factor of the rope scaling is {factor}", "It must be above 0.")

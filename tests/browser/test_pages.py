@@ -1,0 +1,105 @@
+"""What a person does, in a real browser."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit, settle
+
+PATHS = ("/", "/tokenizer?token=2", "/residual_stream?token=0", "/sampling?temperature=0.7&seed=6")
+AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_deep_link_opens_its_page_without_an_error(visit: Visit, path: str, scheme: str) -> None:
+    page = visit(path, scheme=scheme)
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert page.locator(".st-key-named-error").count() == 0
+    assert page.get_by_role("radio", name="Token 0:").count() == 1
+    if not path.startswith("/tokenizer"):
+        page.locator(".js-plotly-plot").first.wait_for()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_phone_does_not_scroll_sideways(visit: Visit, path: str) -> None:
+    page = visit(path, width=390, height=844)
+    assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(visit: Visit, path: str, scheme: str) -> None:
+    page = visit(path, scheme=scheme)
+    page.evaluate(AXE)
+    rules = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}"
+    found = page.evaluate(f"axe.run(document, {rules})")["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious)
+
+
+def test_a_clicked_token_is_in_the_address_and_back_undoes_it(visit: Visit) -> None:
+    page = visit("/residual_stream")
+    page.get_by_role("radio", name="Token 1:").click()
+    page.wait_for_url("**/residual_stream?token=1")
+    settle(page)
+    expect(page.get_by_role("radio", name="Token 1:")).to_have_attribute("aria-checked", "true")
+    page.go_back()
+    settle(page)
+    assert page.url.endswith("/residual_stream")
+    expect(page.get_by_role("radio", name="Token 4:")).to_have_attribute("aria-checked", "true")
+
+
+def test_a_token_is_chosen_by_the_keyboard(visit: Visit) -> None:
+    page = visit("/tokenizer?token=1")
+    page.get_by_role("radio", name="Token 1:").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tokenizer?token=3")
+
+
+def test_two_quick_clicks_both_count(visit: Visit) -> None:
+    page = visit("/sampling")
+    page.get_by_role("button", name="Draw again").click(no_wait_after=True)
+    page.get_by_role("radio", name="Token 2:").click(no_wait_after=True)
+    page.wait_for_url("**/sampling?token=2&draw=2", timeout=15_000)
+
+
+def test_a_link_carries_the_view_to_another_page_and_back(visit: Visit) -> None:
+    page = visit("/residual_stream?prompt=Once+upon+a+time&token=1")
+    for name in ("Sampling", "Residual stream", "Sampling"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(f"**/{name.lower().replace(' ', '_')}?prompt=Once+upon+a+time&token=1")
+        settle(page)
+        assert page.get_by_label("Your text").input_value() == "Once upon a time"
+
+
+def test_a_typed_prompt_comes_back_from_its_link_to_the_last_character(visit: Visit) -> None:
+    typed = 'a&b=c#d 50% + 1 naïve $5 *a* <img src=x onerror="document.title=1"> :smile: \n\tend '
+    page = visit("/tokenizer")
+    page.get_by_label("Your text").fill(typed)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/tokenizer?prompt=*")
+    settle(page)
+    title, link = page.title(), page.url.partition("/tokenizer")[2]
+    again = visit(f"/tokenizer{link}")
+    assert again.get_by_label("Your text").input_value() == typed
+    assert again.title() == title
+    labels = again.locator(".chip .text").all_inner_texts()
+    assert "".join(labels).replace("·", " ").replace("↵", "\n").replace("⇥", "\t") == typed
+
+
+def test_the_same_link_draws_the_same_token_in_another_browser(visit: Visit) -> None:
+    link = "/sampling?prompt=My+favourite+colour+is&temperature=1.5&seed=7&draw=3"
+    drawn = [visit(link, scheme=scheme).locator("dd.text").first.inner_text() for scheme in ("light", "dark")]
+    assert drawn[0] == drawn[1] != ""
+
+
+def test_a_named_error_keeps_the_prompt(visit: Visit) -> None:
+    page = visit("/residual_stream?prompt=" + "a+b+" * 1500)
+    expect(page.locator(".st-key-named-error")).to_contain_text("2,048")
+    assert page.get_by_label("Your text").input_value().startswith("a b a b")
