@@ -203,3 +203,8 @@ def strongest_key(weights: Map, query_token: int) -> int:
 def entropies(weights: Map) -> NDArray[np.float64]:
     """How spread out each row of a map is, in nats: 0 for a single token, log n for n tokens alike."""
     return torch.special.entr(torch.from_numpy(weights)).sum(-1).double().numpy()
+
+
+def element_bytes(trace: Trace, layer: int) -> int:
+    """How many bytes one number of the model's keys and values takes in this run."""
+    return trace[f"layers.{layer}.attention.tap.rotated_key"].element_size()

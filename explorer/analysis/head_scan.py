@@ -86,10 +86,29 @@ def repeat_scan(trace: Trace, layers: Sequence[int]) -> HeadScan:
     return HeadScan(pixels=np.zeros((len(scores), n_heads, 0, 0), np.uint8), scores=_stacked(scores))
 
 
+def drawn_map(weights: NDArray[np.float32], size: int) -> Pixels:
+    """The pixels (size, size) of one map (query, key), as in ``scan``."""
+    edges = _edges(len(weights), size)
+    return _drawn(np.maximum.reduceat(np.maximum.reduceat(weights, edges, axis=1), edges, axis=0), size)
+
+
+def _edges(n_tokens: int, size: int) -> NDArray[np.int64]:
+    """The first token of every drawn row and column."""
+    cells = min(size, n_tokens)
+    return np.arange(cells) * n_tokens // cells
+
+
+def _drawn(pooled: NDArray[np.float32], size: int) -> Pixels:
+    """Shares (..., cell, cell) as levels (..., size, size); fewer cells than pixels are enlarged."""
+    enlarge = np.arange(size) * pooled.shape[-1] // size
+    levels: Pixels = np.rint(np.sqrt(pooled) * LEVELS).astype(np.uint8) * np.uint8(255 // LEVELS)
+    return levels[..., enlarge, :][..., enlarge]
+
+
 def _scan_layer(trace: Trace, layer: int, size: int) -> tuple[Pixels, dict[str, Numbers]]:
     n_tokens = len(trace.token_ids)
     query, key = _query_and_key(trace, layer)
-    edges = np.arange(min(size, n_tokens)) * n_tokens // min(size, n_tokens)
+    edges = _edges(n_tokens, size)
     pixels = np.zeros((len(query), len(edges), len(edges)), np.float32)
     sums: dict[str, Tensor] = {}
     for drawn, start, weights in _blocks(query, key, edges):
@@ -100,9 +119,7 @@ def _scan_layer(trace: Trace, layer: int, size: int) -> tuple[Pixels, dict[str, 
         pixels[:, drawn.start : drawn.stop, : len(columns)] = np.maximum.reduceat(wide, rows, axis=1)
         for name, values in _row_sums(weights, start).items():
             sums[name] = sums.get(name, torch.zeros(len(query), dtype=torch.float64)) + values
-    enlarge = np.arange(size) * len(edges) // size
-    levels = np.rint(np.sqrt(pixels) * LEVELS).astype(np.uint8) * (255 // LEVELS)
-    return levels[:, enlarge][:, :, enlarge], _means(sums, n_tokens)
+    return _drawn(pixels, size), _means(sums, n_tokens)
 
 
 def _repeat_scores(trace: Trace, layer: int) -> dict[str, Numbers]:

@@ -16,6 +16,17 @@ def checked_size(path: Path) -> int:
     Raises ``BadModelFile`` for what cannot be one: nothing there, an empty file, a Git LFS pointer, a saved web page,
     a file that Python would have to execute.
     """
+    size, start = first_look(path)
+    if path.suffix.lower() in PICKLE_SUFFIXES or _is_pickle(start):
+        raise BadModelFile(
+            f"{path.name}: this file may contain code (it is a Python pickle), so it is not opened",
+            "Use the same model as GGUF or safetensors, or open the folder of a Meta checkpoint.",
+        )
+    return size
+
+
+def first_look(path: Path) -> tuple[int, bytes]:
+    """The size in bytes of a file and how it starts; raises ``BadModelFile`` for what is no file of a model at all."""
     try:
         if not path.is_file():
             raise BadModelFile(f"{path.name}: there is no such file", "Check the path.")
@@ -36,12 +47,7 @@ def checked_size(path: Path) -> int:
             f"{path.name}: this is a web page that was saved under the name of a model file",
             "Download the file again, from its direct link.",
         )
-    if path.suffix.lower() in PICKLE_SUFFIXES or _is_pickle(start):
-        raise BadModelFile(
-            f"{path.name}: this file may contain code (it is a Python pickle), so it is not opened",
-            "Use the same model as GGUF or safetensors.",
-        )
-    return size
+    return size, start
 
 
 def check_tensor_name(path: Path, name: str) -> None:

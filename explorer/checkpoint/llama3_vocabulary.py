@@ -2,6 +2,7 @@
 
 from explorer.checkpoint.wheel_file import WheelFile
 
+LLAMA3_ROWS = 128_000 + 256  # its ranks and its special tokens
 LLAMA3_VOCABULARY = WheelFile(
     project="llama-models",
     version="0.3.0",

@@ -199,6 +199,8 @@ def _missing(file_name: str, name: str, config: ModelConfig) -> BadModelFile:
 def _note(naming: Naming, name: str, shape: Shape, file_name: str) -> str:
     if naming.harmless.fullmatch(name):
         return f"{name} ({_text(shape)}) is a buffer, not a parameter."
+    if name == naming.outer["unembedding.weight"]:
+        return f"{name} ({_text(shape)}) was left out: the model's description ties it to the embedding."
     if CHANGES_THE_MODEL.search(name):
         raise UnsupportedModel(
             f"{file_name}: the tensor {name} ({_text(shape)}) has no place in a Llama model, "

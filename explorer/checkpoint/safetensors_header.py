@@ -4,24 +4,20 @@ Format: https://github.com/huggingface/safetensors#format: eight bytes with the 
 then the tensors without a gap.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
-
 from explorer.checkpoint.file_check import check_tensor_name, checked_size, unreadable
+from explorer.checkpoint.json_file import damaged, parsed_table
 from explorer.errors import BadModelFile
 
 MAX_HEADER_BYTES = 16 << 20
 MAX_TENSORS = 65_536
 MAX_DIMENSIONS = 8
-MAX_NESTING = 8
 LENGTH_BYTES = 8
-NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 DTYPE_BYTES = MappingProxyType(
     {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1}
     | {"U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1}
@@ -55,66 +51,37 @@ def read_safetensors_header(path: Path) -> SafetensorsHeader:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(LENGTH_BYTES), "little")
             if not 2 <= length <= MAX_HEADER_BYTES:
-                raise _damaged(path, f"the header claims {length} bytes, expected 2 to {MAX_HEADER_BYTES}")
+                raise damaged(path, f"the header claims {length} bytes, expected 2 to {MAX_HEADER_BYTES}")
             if LENGTH_BYTES + length > size:
                 raise _truncated(path, "the header", LENGTH_BYTES + length, size)
             text = file.read(length)
     except OSError as error:
         raise unreadable(path, error) from error
-    entries = _parsed(path, text)
+    entries = parsed_table(path, text, "the header")
     metadata = entries.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise _damaged(path, "__metadata__ is not a table of texts")
+        raise damaged(path, "__metadata__ is not a table of texts")
     if len(entries) > MAX_TENSORS:
-        raise _damaged(path, f"the header lists {len(entries)} tensors, expected at most {MAX_TENSORS}")
+        raise damaged(path, f"the header lists {len(entries)} tensors, expected at most {MAX_TENSORS}")
     tensors = {name: _tensor(path, name, entry) for name, entry in entries.items()}
     _check_tiling(path, tensors, start=LENGTH_BYTES + length, size=size)
     return SafetensorsHeader(path=path, metadata=MappingProxyType(metadata), tensors=MappingProxyType(tensors))
 
 
-def _parsed(path: Path, text: bytes) -> dict[str, object]:
-    deepest = _nesting(text)
-    if deepest > MAX_NESTING:
-        raise _damaged(path, f"the header is nested {deepest} deep, expected at most {MAX_NESTING}")
-    try:
-        entries = json.loads(text, object_pairs_hook=lambda pairs: _without_duplicates(path, pairs))
-    except ValueError as error:
-        raise _damaged(path, "the header is not JSON") from error
-    if not isinstance(entries, dict):
-        raise _damaged(path, "the header is not a table of tensors")
-    return entries
-
-
-def _nesting(text: bytes) -> int:
-    """A bound on how deep the JSON parser will recurse. Brackets within texts are counted too."""
-    brackets = np.frombuffer(text.translate(None, NO_BRACKETS), np.uint8)
-    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1).astype(np.int32)
-    return int(steps.cumsum(dtype=np.int32).max(initial=0))
-
-
-def _without_duplicates(path: Path, pairs: list[tuple[str, object]]) -> dict[str, object]:
-    table: dict[str, object] = {}
-    for name, value in pairs:
-        if name in table:
-            raise _damaged(path, f"{name[:40]!r} appears twice")
-        table[name] = value
-    return table
-
-
 def _tensor(path: Path, name: str, entry: object) -> StoredTensor:
     check_tensor_name(path, name)
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise _damaged(path, f"tensor {name} is not described by dtype, shape and data_offsets")
+        raise damaged(path, f"tensor {name} is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPE_BYTES:
-        raise _damaged(path, f"tensor {name} is of the unknown dtype {str(dtype)[:12]!r}")
+        raise damaged(path, f"tensor {name} is of the unknown dtype {str(dtype)[:12]!r}")
     if not _are_sizes(shape) or len(shape) > MAX_DIMENSIONS:
-        raise _damaged(path, f"the shape of tensor {name} is not a list of at most {MAX_DIMENSIONS} sizes")
+        raise damaged(path, f"the shape of tensor {name} is not a list of at most {MAX_DIMENSIONS} sizes")
     if not _are_sizes(offsets) or len(offsets) != 2:
-        raise _damaged(path, f"the data_offsets of tensor {name} are not two numbers")
+        raise damaged(path, f"the data_offsets of tensor {name} are not two numbers")
     start, end = offsets
     if math.prod(shape) * DTYPE_BYTES[dtype] != end - start:
-        raise _damaged(
+        raise damaged(
             path, f"tensor {name} has {end - start} bytes, its shape needs {math.prod(shape) * DTYPE_BYTES[dtype]}"
         )
     return StoredTensor(name=name, dtype=dtype, shape=tuple(shape), start=start, end=end)
@@ -130,12 +97,12 @@ def _check_tiling(path: Path, tensors: Mapping[str, StoredTensor], *, start: int
     end = 0
     for tensor in sorted(tensors.values(), key=lambda tensor: (tensor.start, tensor.end)):
         if tensor.start != end:
-            raise _damaged(path, f"tensor {tensor.name} starts at byte {tensor.start}, expected {end}")
+            raise damaged(path, f"tensor {tensor.name} starts at byte {tensor.start}, expected {end}")
         end = tensor.end
         if start + end > size:
             raise _truncated(path, f"tensor {tensor.name}", start + end, size)
     if start + end != size:
-        raise _damaged(path, f"the last tensor ends at byte {start + end}, the file has {size}")
+        raise damaged(path, f"the last tensor ends at byte {start + end}, the file has {size}")
 
 
 def _truncated(path: Path, what: str, needed: int, size: int) -> BadModelFile:
@@ -143,7 +110,3 @@ def _truncated(path: Path, what: str, needed: int, size: int) -> BadModelFile:
         f"{path.name}: the file is truncated: {what} needs bytes up to {needed}, the file has {size}",
         "Download or copy the file again.",
     )
-
-
-def _damaged(path: Path, found: str) -> BadModelFile:
-    return BadModelFile(f"{path.name}: {found}", "The file is damaged: download it again from a source you trust.")

@@ -15,7 +15,7 @@ from explorer.ui.components import token_strip
 from explorer.ui.navigation import PAGES, navigation
 from explorer.ui.recorded import can_stand_in, recorded_trace
 from explorer.ui.view import MAX_CHARACTERS, OWN, View
-from explorer.ui.waiting import model_progress, named_errors, wait_for_trace
+from explorer.ui.waiting import model_progress, named_errors, wait_for_trace, wake
 from explorer.ui.words import literal
 
 
@@ -64,7 +64,7 @@ class Page:
         if vocabulary == OWN:
             return self.encoding
         engine = resources.engine()
-        engine.prepare(vocabulary)
+        wake(engine, vocabulary)
         if engine.state(vocabulary).phase is not Phase.READY:
             model_progress(engine, vocabulary)
             st.stop()
@@ -154,7 +154,7 @@ def open_page(name: str, *, strip: bool = True) -> Page:
     with named_errors():
         engine = resources.engine()
         config = engine.card(view.model).config
-        engine.prepare(view.model)
+        wake(engine, view.model)
         tokenizer = resources.tokenizer(view.model)
         if engine.state(view.model).phase is Phase.READY:
             with model_box:

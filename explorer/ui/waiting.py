@@ -57,6 +57,12 @@ def wait_for_trace(engine: Engine, request: TraceRequest) -> Trace:
         slot.empty()
 
 
+def wake(engine: Engine, name: str) -> None:
+    """Begin to load a model or a vocabulary that nobody has asked for yet. After a failure only a person tries again."""
+    if engine.state(name).phase is Phase.ABSENT:
+        engine.prepare(name)
+
+
 def model_progress(engine: Engine, model: str) -> None:
     """A box that follows a model on its way into memory, and runs the page again once it is there."""
 
