@@ -1,6 +1,7 @@
 """Who reads whom: all heads, one head, one cell."""
 
 import math
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -20,9 +21,11 @@ from explorer.ui.kept import kept
 from explorer.ui.page import open_page
 from explorer.ui.score_table import Column, Row, score_table
 from explorer.ui.weighted_text import weighted_text
+from explorer.ui.words import error
 
 THUMBNAIL, SHARED = 32, 96  # pixels of a map in the grid, and of one among those that share a key
-MAP_CELLS, NAMED, WINDOW = 256, 48, 32
+MAP_CELLS, NAMED, WINDOW = 256, 48, 32  # cells a side at most, cells that are named, cells around the chosen one
+SINK_SHARE = 0.5
 SNIPPET = """from explorer.analysis.attention import attention_taps, row_table
 from explorer.cli.session import Session
 
@@ -43,8 +46,8 @@ print(head_table(scan(prompt, layers, 32), repeat_scan(repeats, layers)))"""
 COLUMNS = (
     Column(title="Head", note="layer and query head; opens it"),
     Column(title="Looks like", note="only where a rule below holds"),
-    Column(title="Entropy", digits=2, bar=1.0, note="how spread out a row is, in nats, mean over the rows"),
-    Column(title="Distance", digits=1, bar=1.0, note="how many tokens back it looks, mean"),
+    Column(title="Entropy", digits=2, note="how spread out a row is, in nats, mean over the rows"),
+    Column(title="Distance", digits=1, note="how many tokens back it looks, mean"),
     Column(title="First token", digits=3, bar=1.0, note="mean share on the first token"),
     Column(title="Token before", digits=3, bar=1.0, note="mean share on the token just before"),
     Column(title="Itself", digits=3, bar=1.0, note="mean share on the token itself"),
@@ -85,7 +88,8 @@ def draw_map() -> None:
     axis = Axis(names=spoken, labels=labels if named and each == 1 else [str(span[0]) for span in spans])
     attention_map(
         small, axis, axis, key="map", name=f"Attention of layer {layer}, head {head}: rows read columns", named=named,
-        hint="Move over a cell, or click it.", selected=(token // each, source // each), colour=view.colour,
+        hint="Move over a cell, or click it.", selected=(token // each, source // each),
+        colour=view.colour, verb="reads" if each == 1 else "read",
         on_pick=lambda row, column: state.go(token=spans[row][-1], source=spans[column][0]),
     )  # fmt: skip
     if each > 1:
@@ -113,17 +117,25 @@ with beside:
     rest = full[1:] if len(ids) > 1 else full
     fact_list(
         [
-            Fact(name="Entropy of the chosen row", value=f"{entropy[token]:.3f} nats", note=f"of at most {math.log(token + 1):.3f}"),
+            Fact(
+                name="Entropy of the chosen row", value=f"{entropy[token]:.3f} nats",
+                note=f"of at most {math.log(token + 1):.3f}",
+            ),
             Fact(name="On the first token", value=f"{rest[:, 0].mean():.1%}", note="mean over the other rows"),
-            Fact(name="Every row adds to 1", value=f"± {abs(full.sum(axis=1) - 1).max():.0e}", note="the largest error"),
+            Fact(name="Every row adds to 1", value=error(abs(full.sum(axis=1) - 1).max()), note="the largest error"),
             Fact(
                 name="Map × values = what the model mixed", note="largest difference of an element",
-                value=f"± {attention.mixing_error(trace, layer, head, full):.0e}",
+                value=error(attention.mixing_error(trace, layer, head, full)),
             ),
         ],
         key="head-facts",
         tile=150,
     )  # fmt: skip
+    if len(ids) > 1 and rest[:, 0].mean() > SINK_SHARE:
+        st.caption(
+            "Most of it lies on the first token: an attention sink, which trained models do have. Hide it, or choose "
+            "the log colour, to see the rest."
+        )
     attention_controls()
     if view.skip_first or view.weighted:
         st.caption("The numbers above are of the map as the model computes it.")
@@ -134,11 +146,14 @@ cell_table = attention.cell_table(found)
 fact_list(
     [
         Fact(name="Reads", value=labels[token], literal=True, note=f"the query, token {token}"),
-        Fact(name="Is read", value=labels[source], literal=True, note=f"the key, token {source}, {token - source} back"),
+        Fact(name="Is read", value=labels[source], literal=True, note=f"the key, {token - source} tokens back"),
         Fact(name="q · k", value=f"{found.dot:.4f}", note=f"the sum of {len(cell_table)} products"),
         Fact(name=f"÷ √{len(cell_table)}", value=f"{found.score:.4f}", note="the score"),
         Fact(name="Mask", value="stays", note=f"key {source} is not after query {token}"),
-        Fact(name="Softmax", value=f"{found.weight:.5f}", note=f"exp({found.score:.4f} − {found.normaliser:.4f}), that of its row"),
+        Fact(
+            name="Softmax against its row", value=f"{found.weight:.5f}",
+            note=f"exp({found.score:.4f} − {found.normaliser:.4f})",
+        ),
         Fact(name="Value", value=f"{np.linalg.norm(found.value):.4f}", note="length of the vector read"),
         Fact(name="Share × value", value=f"{np.linalg.norm(found.contribution):.4f}", note="length of what it brings"),
     ],
@@ -150,14 +165,16 @@ chart(
     name="attention-cell",
     summary=f"The {len(cell_table)} products of query and key add to {found.dot:.4f}; below, the value that is read.",
 )
-st.caption("Above: query × key in every dimension. Below: the value in grey, and in orange what the share leaves of it.")
+st.caption(
+    "Above: query × key in every dimension. Below: the value in grey, and in orange what the share leaves of it."
+)
 
 st.subheader("Over the text", anchor=False)
 direction_control()
 reads = view.direction == "reads"
 line = shown[token] if reads else shown[:, token]
 weighted_text(
-    labels, line / (line.max() or 1.0) if view.weighted else line, [f"{quantity} {value:.4f}" for value in line],
+    labels, (line / (line.max() or 1.0) if view.weighted else line).tolist(), [f"{quantity} {value:.4f}" for value in line],
     name="What the chosen token reads" if reads else "Who reads the chosen token", selected=token,
     tones=(EMBEDDING, ATTENTION), arcs=True, on_pick=lambda place: state.go(token=place), key="arcs",
 )  # fmt: skip
@@ -214,32 +231,42 @@ o_t = \sum_{s \le t} A_{ts}\, v_s
     code="explorer.model.attention.pattern",
 )
 
+
+def scanned(batch: range) -> HeadScan:
+    """The heads of some layers on the prompt."""
+    return scan(page.trace(ids, taps=scan_taps(batch)), batch, THUMBNAIL)
+
+
+def repeated(batch: range) -> HeadScan:
+    """The heads of some layers on the repeated random tokens."""
+    return repeat_scan(page.trace(random_ids, taps=scan_taps(batch)), batch)
+
+
+begin = page.tokenizer.encode("").ids
+random_ids = repeated_random_tokens(config.vocab_size, begin)
 with grid_place:  # last, because a long prompt takes a while: all else is there already
-    scans = [
-        kept(
-            ("heads", view.model, ids, THUMBNAIL, batch),
-            lambda batch=batch: scan(page.trace(ids, taps=scan_taps(batch)), batch, THUMBNAIL),
-        )
-        for batch in scan_batches(config, len(ids))
-    ]
-    begin = page.tokenizer.encode("").ids
-    random_ids = repeated_random_tokens(config.vocab_size, begin)
-    repeats = [
-        kept(
-            ("repeats", view.model, batch),
-            lambda batch=batch: repeat_scan(page.trace(random_ids, taps=scan_taps(batch)), batch),
-        )
-        for batch in scan_batches(config, len(random_ids))
-    ]
-    every: HeadScan = joined(scans)
+    every = joined(
+        [
+            kept(("heads", view.model, ids, THUMBNAIL, batch), partial(scanned, batch))
+            for batch in scan_batches(config, len(ids))
+        ]
+    )
+    repeats = joined(
+        [
+            kept(("repeats", view.model, random_ids, batch), partial(repeated, batch))
+            for batch in scan_batches(config, len(random_ids))
+        ]
+    )
     head_grid(
         every.pixels.swapaxes(0, 1), name="Attention of every head, a column for each layer", key="heads",
         row_name="head", column_name="layer", selected=(head, layer),
         on_pick=lambda row, column: state.go(head=row, layer=column),
     )  # fmt: skip
-    st.caption("Every square is one head's map: queries from top to bottom, keys from left to right. Click one to open it.")
+    st.caption(
+        "Every square is one head's map: queries from top to bottom, keys from left to right. Click one to open it."
+    )
 with table_place:
-    table = head_table(every, joined(repeats))
+    table = head_table(every, repeats)
     score_table(
         COLUMNS,
         [
@@ -254,7 +281,8 @@ with table_place:
     )  # fmt: skip
     st.markdown("\n".join(f"- **{rule.label}**: {rule.words}." for rule in RULES))
     st.caption(
-        f"A head without a name fulfils no rule. A rule about the rest asks that at least {LEAST_BEYOND:.0%} be left. The "
-        "last two columns are measured on random tokens repeated four times (Olsson et al. 2022), the others on your text."
+        f"A head without a name fulfils no rule. A rule about the rest asks that at least {LEAST_BEYOND:.0%} be left. "
+        "The last two columns are measured on random tokens repeated four times (Olsson et al. 2022), the others on "
+        "your text."
     )
     numbers(table, name="heads", snippet=page.snippet(TABLE_SNIPPET, begin=begin))

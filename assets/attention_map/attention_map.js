@@ -63,7 +63,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const room = root.clientWidth;
     if (!codes || room < 40) return;
     const named = head.named;
-    side = named ? Math.min(LABEL_ROOM, room * 0.25) : 34;
+    side = named ? Math.min(widest() + 10, LABEL_ROOM, room * 0.25) : 34;
     step = Math.min(head.largest_cell, (room - side - 1) / n);
     const drawn = step * n;
     const sharp = window.devicePixelRatio || 1;
@@ -118,6 +118,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.querySelector(".low").textContent = low();
     root.querySelector(".high").textContent = high(number(head.largest));
     canvas.setAttribute("aria-label", `${head.name}. Arrow keys move, Enter chooses. ${told.textContent}`);
+  }
+
+  function widest() {
+    const context = canvas.getContext("2d");
+    context.font = `${LABEL_FONT}px ${getComputedStyle(root).getPropertyValue("--st-code-font")}`;
+    return Math.max(...[...head.row_labels, ...head.column_labels].map((text) => context.measureText(text).width));
   }
 
   function labels(context, style, named) {

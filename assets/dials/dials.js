@@ -34,7 +34,7 @@ function sector(from, by, radius) {
 
 function dial(pair, longest) {
   const [x, y] = pair;
-  const length = longest > 0 ? Math.sqrt(Math.hypot(x, y) / longest) : 0;
+  const length = longest > 0 ? 0.3 + 0.7 * Math.sqrt(Math.hypot(x, y) / longest) : 0.3;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "dial";
@@ -59,6 +59,7 @@ function dial(pair, longest) {
 }
 
 function turnsText(turns) {
+  if (turns < 0.995) return `${Number((turns * 360).toPrecision(turns < 0.0278 ? 2 : 3))}°`;
   return `${turns < 9.95 ? turns.toFixed(2) : turns < 999.5 ? turns.toFixed(1) : Math.round(turns).toLocaleString("en")} turns`;
 }
 

@@ -5,12 +5,15 @@ const STRONGEST = 70; // per cent of the tone: the text on it stays readable
 const MOST_ARCS = 24;
 const LEAST_ARC = 0.02;
 const ARC_ROOM = 54;
+const MANY = 80; // tokens from which on lines stand closer
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".text");
   const tokens = root.querySelector(".tokens");
   const told = root.querySelector(".told");
   const svg = root.querySelector("svg");
+  const scroll = root.querySelector(".scroll");
+  const page = root.querySelector(".page");
   const content = JSON.stringify(data.labels);
   if (tokens.dataset.content !== content) {
     tokens.dataset.content = content;
@@ -25,7 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     );
   }
   root.style.setProperty("--above", data.arcs ? `${ARC_ROOM}px` : "3px");
-  root.style.setProperty("--between", data.arcs ? "26px" : "4px");
+  root.style.setProperty("--between", data.arcs ? (data.labels.length > MANY ? "12px" : "26px") : "4px");
   tokens.setAttribute("aria-label", data.name);
   const buttons = [...tokens.children];
   const tell = (index) => {
@@ -55,7 +58,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     svg.replaceChildren();
     const from = buttons[data.selected];
     if (!data.arcs || !from) return;
-    const frame = root.getBoundingClientRect();
+    const frame = page.getBoundingClientRect();
     const top = (button) => {
       const box = button.getBoundingClientRect();
       return [box.left + box.width / 2 - frame.left, box.top - frame.top];
@@ -78,6 +81,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
       });
   }
 
+  const chosen = buttons[data.selected];
+  if (chosen && scroll.scrollHeight > scroll.clientHeight) {
+    const above = chosen.offsetTop - scroll.clientHeight / 2;
+    if (Math.abs(scroll.scrollTop - above) > scroll.clientHeight / 2) scroll.scrollTop = above;
+  }
   arcs();
   root.watcher?.disconnect();
   root.watcher = new ResizeObserver(arcs);

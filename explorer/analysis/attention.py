@@ -121,10 +121,13 @@ class Cell:
     contribution: NDArray[np.float32]
 
 
-def cell(trace: Trace, layer: int, head: int, query_token: int, key_token: int) -> Cell | None:
-    """The cell in which ``query_token`` reads ``key_token``; None where that token lies in the future."""
+def cell(trace: Trace, layer: int, head: int, query_token: int, key_token: int) -> Cell:
+    """The cell in which ``query_token`` reads ``key_token``, which must not lie in the future.
+
+    Raises ``ValueError`` for one that does: its weight is 0 by the mask, not by arithmetic.
+    """
     if key_token > query_token:
-        return None
+        raise ValueError(f"token {query_token} cannot read token {key_token}, which comes later")
     query, key = _heads(trace, layer, head)
     q, k, value = query[query_token], key[key_token], _values(trace, layer, head)[key_token]
     scores = (key[: query_token + 1] @ q) / math.sqrt(len(q))

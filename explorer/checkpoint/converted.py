@@ -69,6 +69,10 @@ class ConvertedFile:
         """Which GGUF file was converted."""
         return str(self._recorded("source", "sha256"))
 
+    def file_of(self, name: str) -> str:
+        """The name of the file that holds a tensor."""
+        return WEIGHTS
+
     def read(self, name: str) -> Tensor:
         """The tensor ``name`` in float32. Its pages are read from the disk when it is used, not here."""
         tensor: Tensor = self._weights.get_tensor(name)  # type: ignore[no-untyped-call]

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from explorer.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from explorer.checkpoint.checkpoint import Checkpoint
 from explorer.checkpoint.converted import convert
 from explorer.checkpoint.home_files import never
+from explorer.checkpoint.open_checkpoint import open_checkpoint
 from explorer.checkpoint.wheel_file import WheelFile, fetch
 from explorer.errors import BadModelFile
 

@@ -4,6 +4,7 @@ Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, section "LLM".
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,13 +18,31 @@ from explorer.config import (
 )
 from explorer.errors import BadModelFile, UnsupportedModel
 
-ARCHITECTURE = "llama"
 ROPE_FACTORS = "rope_freqs.weight"
 EMBEDDING = "token_embd.weight"
 UNEMBEDDING = "output.weight"
 TOKENS = "tokenizer.ggml.tokens"
 DEFAULT_ROPE_THETA = 10_000.0  # llama.cpp's value for files that do not state one
 SMALLEST, LARGEST = 1e-30, 1e30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """What a value of ``general.architecture`` implies; ``half_split`` is the order of query and key rows.
+
+    llama.cpp's ``LLAMA_ROPE_TYPE_NORM`` turns adjacent rows, ``LLAMA_ROPE_TYPE_NEOX`` those half a head apart.
+    """
+
+    half_split: bool = False
+    query_key_value_bias: bool = False
+    query_key_norm: bool = False
+
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "llama": Architecture(),
+    "qwen2": Architecture(half_split=True, query_key_value_bias=True),
+    "qwen3": Architecture(half_split=True, query_key_norm=True),
+}
 
 Metadata = Mapping[str, object]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -37,13 +56,8 @@ def gguf_config(
     ``rope_factors`` is the content of the tensor ``rope_freqs.weight``, where the file has one. Raises
     ``UnsupportedModel`` for another architecture or variant, ``BadModelFile`` for a missing or impossible size.
     """
+    architecture = architecture_of(metadata, file_name)
     keys = _Keys(metadata, file_name)
-    architecture = metadata.get("general.architecture")
-    if architecture != ARCHITECTURE:
-        raise UnsupportedModel(
-            f"{file_name}: the architecture is {str(architecture)[:40]!r}, expected {ARCHITECTURE!r}",
-            "Choose a Llama model, or one that llama.cpp stores as one.",
-        )
     if keys.number("expert_count", 0) > 0:
         raise UnsupportedModel(
             f"{file_name}: a mixture of {keys.size('expert_count')} experts, expected one feed-forward per layer",
@@ -54,7 +68,7 @@ def gguf_config(
     for key in ("attention.value_length", "rope.dimension_count"):
         if keys.size(key, head_dim) != head_dim:
             raise UnsupportedModel(
-                f"{file_name}: {ARCHITECTURE}.{key} is {keys.size(key)}, expected the head size {head_dim}",
+                f"{file_name}: {keys.prefix}.{key} is {keys.size(key)}, expected the head size {head_dim}",
                 "Choose a model whose keys and values have one size and are rotated whole.",
             )
     try:
@@ -72,9 +86,22 @@ def gguf_config(
             rope_scaling=_rope_scaling(keys, rope_factors, head_dim),
             norm_eps=keys.positive("attention.layer_norm_rms_epsilon"),
             tied_embedding=UNEMBEDDING not in shapes,
+            query_key_value_bias=architecture.query_key_value_bias,
+            query_key_norm=architecture.query_key_norm,
         )
     except ConfigError as error:
         raise BadModelFile(f"{file_name}: {error.found}", error.remedy) from error
+
+
+def architecture_of(metadata: Metadata, file_name: str) -> Architecture:
+    """What the file's architecture implies. Raises ``UnsupportedModel`` for another than those in ``ARCHITECTURES``."""
+    name = metadata.get("general.architecture")
+    if not isinstance(name, str) or name not in ARCHITECTURES:
+        raise UnsupportedModel(
+            f"{file_name}: the architecture is {str(name)[:40]!r}, expected one of {', '.join(ARCHITECTURES)}",
+            "Choose a Llama, Mistral, Qwen2 or Qwen3 model, or another that llama.cpp stores as one.",
+        )
+    return ARCHITECTURES[name]
 
 
 def gguf_tokenizer(metadata: Metadata) -> TokenizerSource:
@@ -87,19 +114,20 @@ def gguf_tokenizer(metadata: Metadata) -> TokenizerSource:
 
 
 class _Keys:
-    """Numbers under ``llama.*``, each checked to be one. Without a default the key must be there."""
+    """Numbers under ``llama.*`` or another architecture, each checked to be one; without a default it must be there."""
 
     def __init__(self, metadata: Metadata, file_name: str) -> None:
         self.metadata = metadata
         self.file_name = file_name
+        self.prefix = str(metadata["general.architecture"])
 
     def number(self, key: str, default: float | None = None) -> float:
-        value = self.metadata.get(f"{ARCHITECTURE}.{key}", default)
+        value = self.metadata.get(f"{self.prefix}.{key}", default)
         if value is None:
             raise self.refused(key, "is missing", "a number")
         if isinstance(value, list):
             raise UnsupportedModel(
-                f"{self.file_name}: {ARCHITECTURE}.{key} is a list, expected one number for all layers",
+                f"{self.file_name}: {self.prefix}.{key} is a list, expected one number for all layers",
                 "Choose a model whose layers are all of one size.",
             )
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -121,7 +149,7 @@ class _Keys:
 
     def refused(self, key: str, found: str, expected: str) -> BadModelFile:
         return BadModelFile(
-            f"{self.file_name}: {ARCHITECTURE}.{key} {found}, expected {expected}",
+            f"{self.file_name}: {self.prefix}.{key} {found}, expected {expected}",
             "The file is damaged or was converted wrongly: download it again from another source.",
         )
 
@@ -139,7 +167,7 @@ def _vocab_size(keys: _Keys, shapes: Shapes) -> int:
 
 
 def _rope_scaling(keys: _Keys, factors: tuple[float, ...] | None, head_dim: int) -> RopeScaling | None:
-    kind = keys.metadata.get(f"{ARCHITECTURE}.rope.scaling.type", "none")
+    kind = keys.metadata.get(f"{keys.prefix}.rope.scaling.type", "none")
     linear_factor = keys.number("rope.scaling.factor" if kind == "linear" else "rope.scale_linear", 1.0)
     if kind not in ("none", "linear") or (factors is not None and linear_factor != 1.0):
         raise UnsupportedModel(

@@ -49,6 +49,10 @@ class GGUFFile:
         """Every tensor with its name, in the file's order."""
         return ((name, self.read(name)) for name in self.header.tensors)
 
+    def file_of(self, name: str) -> str:
+        """The name of the file that holds a tensor."""
+        return self.path.name
+
     def read(self, name: str) -> Tensor:
         """The tensor ``name`` in float32, in its torch shape.
 

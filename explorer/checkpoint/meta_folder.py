@@ -74,7 +74,7 @@ class MetaFolder:
         rows = self.shapes[EMBEDDING][0] if EMBEDDING in self.shapes else None
         config = config_from_meta(self.description, name=name, vocab_size=rows)
         whole, part = config.n_heads * config.head_dim, self._shards[0].get(QUERY)
-        if part is not None and part.dim() == 2 and 0 < part.shape[0] and whole % part.shape[0] == 0:
+        if part is not None and part.dim() == 2 and part.shape[0] > 0 and whole % part.shape[0] == 0:
             expected = whole // part.shape[0]
             if expected != len(self._files):
                 raise BadModelFile(
@@ -97,7 +97,9 @@ class MetaFolder:
     def tokenizer(self) -> TokenizerSource:
         """The tokenizer that lies in the folder, if any: its file is read when it is needed."""
         path = self.path / TOKENIZER
-        return TokenizerSource(format="tiktoken", data={"path": path}) if path.is_file() else TokenizerSource(format="none")
+        if not path.is_file():
+            return TokenizerSource(format="none")
+        return TokenizerSource(format="tiktoken", data={"path": path})
 
     def _axis(self, name: str) -> int | None:
         """Along which axis a tensor was cut; None for those of which every file holds a copy."""

@@ -89,7 +89,11 @@ HUGGING_FACE_NAMES = Naming(
 
 META_NAMES = Naming(
     format="Meta",
-    outer={"embedding.weight": "tok_embeddings.weight", "norm.gain": "norm.weight", "unembedding.weight": "output.weight"},
+    outer={
+        "embedding.weight": "tok_embeddings.weight",
+        "norm.gain": "norm.weight",
+        "unembedding.weight": "output.weight",
+    },
     layer_prefix="layers.{layer}.",
     layer={
         "attention_norm.gain": "attention_norm.weight",

@@ -41,7 +41,7 @@ TORCH_ERRORS = (
 
 
 def read_torch_archive(path: Path) -> dict[str, Tensor]:
-    """The tensors of ``path`` by name, mapped. Raises ``BadModelFile`` for code, and for anything but a table of them."""
+    """The tensors of ``path`` by name, mapped. Raises ``BadModelFile`` for code, and for any other content."""
     size, start = first_look(path)
     if not start.startswith(b"PK\x03\x04"):
         raise _not_an_archive(path)

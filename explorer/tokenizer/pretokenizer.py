@@ -23,6 +23,11 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
         # Meta's models/llama3/tokenizer.py.
         "llama3": _CONTRACTION
         + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        # Qwen2 and Qwen3: Llama 3's, with every digit on its own (transformers' tokenization_qwen2.py).
+        "qwen2": _CONTRACTION
+        + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        # No cut at all.
+        "whole": r"[\s\S]+",
         # tiktoken_ext/openai_public.py; \Z is what Rust's regex calls $.
         "cl100k_base": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
         r"|\s++\Z|\s*[\r\n]|\s+(?!\S)|\s",

@@ -10,7 +10,7 @@ class TokenKind(StrEnum):
     """The sort of a token, as the token strip colours it."""
 
     SPECIAL = "special"  # stands for a role, not for text
-    BYTE_FRAGMENT = "byte_fragment"  # its bytes are no whole characters
+    BYTE_FRAGMENT = "byte fragment"  # its bytes are no whole characters
     WHITESPACE = "whitespace"
     NUMBER = "number"
     CONTRACTION = "contraction"  # 's 't 're 've 'm 'll 'd

@@ -1,6 +1,8 @@
 """Text to token ids and back, exactly as the model was trained."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import regex
@@ -10,6 +12,8 @@ from explorer.errors import BadValue, NoSuchToken, TextTooLong, UnsupportedModel
 from explorer.tokenizer.bpe import MergeStep, merge_steps, piece_parts
 from explorer.tokenizer.encoding import Encoding, MissingByte, Token, described_token
 from explorer.tokenizer.gguf_vocabulary import vocabulary_from_gguf
+from explorer.tokenizer.hugging_face_vocabulary import vocabulary_from_hugging_face
+from explorer.tokenizer.openai_vocabulary import openai_vocabulary
 from explorer.tokenizer.pretokenizer import split
 from explorer.tokenizer.vocabulary import Vocabulary, vocabulary_from_tiktoken
 
@@ -18,26 +22,20 @@ MAX_CHARACTERS = 1_000_000
 _SURROGATE = regex.compile(r"[\uD800-\uDFFF]")
 
 
-def build_tokenizer(format: str, data: Mapping[str, object], *, rows: int | None = None) -> "Tokenizer":
+def build_tokenizer(
+    format: str, data: Mapping[str, object], *, rows: int | None = None, name: str | None = None
+) -> "Tokenizer":
     """The tokenizer of a model, from the raw material in its files.
 
-    ``format`` is "gguf" (``data`` is the metadata) or "tiktoken" (``data["path"]`` names Meta's tokenizer.model);
-    ``rows`` is the height of the embedding, where that is known. A reader of another format gets its case here.
-    Raises UnsupportedModel or BadModelFile.
+    ``format`` is "gguf" (``data`` is the metadata), "tiktoken" (``data["path"]`` names Meta's tokenizer.model),
+    "huggingface" (``data["path"]`` names a tokenizer.json, ``data["eos_ids"]`` the ids that end a generation) or
+    "openai" (``data["name"]`` is that of a vocabulary which ships with this program).
+    ``rows`` is the height of the embedding, where that is known; ``name`` is what messages call the vocabulary, if not
+    what its file does. A reader of another format gets its case in ``_vocabulary``. Raises UnsupportedModel or
+    BadModelFile.
     """
-    match format:
-        case "gguf":
-            return Tokenizer(vocabulary_from_gguf(data, rows=rows))
-        case "tiktoken":
-            path = data.get("path")
-            if not isinstance(path, str | Path):
-                raise BadValue(f"The path of the tiktoken file is {path!r}", "Name the file tokenizer.model.")
-            return Tokenizer(vocabulary_from_tiktoken(Path(path), name="Llama 3.1", rows=rows))
-        case _:
-            raise UnsupportedModel(
-                f"The model's tokenizer is of format {format!r}; supported are 'gguf' and 'tiktoken'",
-                "Use a GGUF file, or Meta's checkpoint with its tokenizer.model.",
-            )
+    vocabulary = _vocabulary(format, data, rows)
+    return Tokenizer(vocabulary if name is None else replace(vocabulary, name=name))
 
 
 class Tokenizer:
@@ -60,7 +58,6 @@ class Tokenizer:
         # tiktoken answers in ranks. Most files number their tokens so that these are the ids; then None.
         id_of_rank = {rank: vocabulary.ids[token] for token, rank in merges.ranks.items()}
         self._id_of_rank = None if all(rank == at for rank, at in id_of_rank.items()) else id_of_rank
-
     def encode(self, text: str, *, bos: bool | None = None, special: bool = False) -> Encoding:
         """The ids of a text, with nothing normalised away.
 
@@ -77,6 +74,11 @@ class Tokenizer:
             # What tiktoken does as well: a pair becomes its character, a lone half U+FFFD.
             text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
             notes.append("Half a surrogate pair is no character; each was replaced by U+FFFD.")
+        if self.vocabulary.unicode_form is not None:
+            normal = unicodedata.normalize(self.vocabulary.unicode_form, text)
+            if normal != text:
+                text = normal
+                notes.append("The text was brought to the Unicode form NFC, as this tokenizer does.")
         segments = self._segments(text, special=special)
         if not special and any(self._special.search(segment) for segment, special_id in segments if special_id is None):
             notes.append("What looks like a special token was read as ordinary text.")
@@ -84,21 +86,23 @@ class Tokenizer:
         begin = self._begin(segments, self.vocabulary.adds_bos if bos is None else bos, notes)
         ids = [*begin]
         starts = [*range(len(begin))]
+        pieces = [name for name, at in self.vocabulary.special.items() if at in begin]
         missing: list[MissingByte] = []
         known: dict[str, list[int]] = {}
         position = 0  # in the UTF-8 of the text
         for segment, special_id in segments:
             if special_id is not None:
                 starts.append(len(ids))
+                pieces.append(segment)
                 ids.append(special_id)
             else:
                 missing += self._missing(segment.encode(), position)
                 for piece in self.pieces(segment):
                     if piece not in known:
                         known[piece] = self._piece_ids(piece.encode())
-                    if known[piece]:
-                        starts.append(len(ids))
-                        ids += known[piece]
+                    starts.append(len(ids))
+                    pieces.append(piece)
+                    ids += known[piece]
             position += len(segment.encode())
         if missing:
             values = " ".join(f"{value:02X}" for value in sorted({entry.value for entry in missing}))
@@ -106,6 +110,7 @@ class Tokenizer:
         return Encoding(
             ids=tuple(ids),
             starts=tuple(starts),
+            pieces=tuple(pieces),
             missing=tuple(missing),
             notes=tuple(notes),
             vocabulary=self.vocabulary,
@@ -208,3 +213,30 @@ def _natural(token_id: int) -> int:
     if token_id < 0:
         raise IndexError(token_id)
     return token_id
+
+
+def _vocabulary(format: str, data: Mapping[str, object], rows: int | None) -> Vocabulary:
+    match format:
+        case "gguf":
+            return vocabulary_from_gguf(data, rows=rows)
+        case "tiktoken":
+            path = data.get("path")
+            if not isinstance(path, str | Path):
+                raise BadValue(f"The path of the tiktoken file is {path!r}", "Name the file tokenizer.model.")
+            return vocabulary_from_tiktoken(Path(path), name="Llama 3.1", rows=rows)
+        case "huggingface":
+            path, eos_ids = data.get("path"), data.get("eos_ids", ())
+            if not isinstance(path, str | Path) or not isinstance(eos_ids, tuple):
+                raise BadValue(f"The path of the tokenizer is {path!r}", "Name the file tokenizer.json.")
+            return vocabulary_from_hugging_face(Path(path), eos_ids=eos_ids, rows=rows)
+        case "openai":
+            return openai_vocabulary(str(data.get("name")))
+        case "none":
+            raise UnsupportedModel(
+                "The model's files hold no tokenizer (its format is 'none')", "Use token ids instead of a text."
+            )
+        case _:
+            raise UnsupportedModel(
+                f"The model's tokenizer is of format {format!r}; supported are 'gguf', 'huggingface' and 'tiktoken'",
+                "Use a GGUF file, or Meta's checkpoint with its tokenizer.model.",
+            )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from explorer.errors import BadModelFile, UnsupportedModel
 from explorer.tokenizer.bpe import Merges
@@ -38,6 +39,7 @@ class Vocabulary:
     ``tokens`` holds the bytes of every row of the embedding, None for a row that no token uses. ``special`` are the
     tokens that stand for a role rather than for text; those in ``always`` are recognised even in ordinary text.
     ``pattern`` names the pre-tokenizer's expression. ``eos_ids`` all end a generation; the file's own EOS is first.
+    ``unicode_form`` is the form of Unicode that a text is brought to before it is cut, if any.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Vocabulary:
     eos_ids: tuple[int, ...]
     adds_bos: bool
     chat_template: str | None = None
+    unicode_form: Literal["NFC"] | None = None
 
     @property
     def size(self) -> int:
@@ -79,7 +82,7 @@ def vocabulary_from_tiktoken(path: Path, *, name: str, rows: int | None = None) 
     ``rows`` is the height of the embedding, where that is known.
     Raises BadModelFile, or UnsupportedModel for the sentencepiece file of a Llama 2, which has the same name.
     """
-    texts = _tiktoken_tokens(path)
+    texts = ranked_tokens(_tiktoken_file(path), path.name)
     count = len(texts)
     reserved = LLAMA3_SPECIAL_COUNT - len(_LLAMA3_SPECIAL_NAMES)
     names = [*_LLAMA3_SPECIAL_NAMES]
@@ -97,8 +100,33 @@ def vocabulary_from_tiktoken(path: Path, *, name: str, rows: int | None = None) 
     )
 
 
-def _tiktoken_tokens(path: Path) -> list[bytes]:
-    """The tokens of a tiktoken file, in the order of their ranks, which must be 0, 1, 2 and so on."""
+def ranked_tokens(data: bytes, name: str) -> list[bytes]:
+    """The tokens of a tiktoken file in the order of their ranks, which must be 0, 1, 2 and so on.
+
+    ``name`` is the file's, for the message of BadModelFile.
+    """
+    tokens: dict[int, bytes] = {}
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            text, rank = line.split()
+            tokens[int(rank)] = base64.b64decode(text, validate=True)
+        except (ValueError, binascii.Error) as error:
+            raise BadModelFile(
+                f'{name}, line {number}, is not "base64 rank"', "Choose the tokenizer.model of a Llama 3."
+            ) from error
+    ranked = [tokens[rank] for rank in range(len(tokens)) if rank in tokens]
+    if not ranked or len(ranked) < len(tokens) or len(set(ranked)) < len(ranked) or b"" in ranked:
+        raise BadModelFile(
+            f"{name} has {len(tokens):,} tokens whose ranks are not 0 to {len(tokens) - 1:,}, each token once",
+            "Fetch the file again.",
+        )
+    return ranked
+
+
+def _tiktoken_file(path: Path) -> bytes:
+    """The bytes of Meta's file, unless it is too large or that of a Llama 2."""
     try:
         size = path.stat().st_size
         if size > MAX_TIKTOKEN_FILE_BYTES:
@@ -111,24 +139,7 @@ def _tiktoken_tokens(path: Path) -> list[bytes]:
         raise BadModelFile(f"{path.name} cannot be read: {error.strerror}", "Check the path.") from error
     if b"<unk>" in data[:64]:  # the first piece of a sentencepiece model; "<" is no base64
         raise sentencepiece_refusal(path.name)
-    tokens: dict[int, bytes] = {}
-    for number, line in enumerate(data.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            text, rank = line.split()
-            tokens[int(rank)] = base64.b64decode(text, validate=True)
-        except (ValueError, binascii.Error) as error:
-            raise BadModelFile(
-                f'{path.name}, line {number}, is not "base64 rank"', "Choose the tokenizer.model of a Llama 3."
-            ) from error
-    ranked = [tokens[rank] for rank in range(len(tokens)) if rank in tokens]
-    if not ranked or len(ranked) < len(tokens) or len(set(ranked)) < len(ranked) or b"" in ranked:
-        raise BadModelFile(
-            f"{path.name} has {len(tokens):,} tokens whose ranks are not 0 to {len(tokens) - 1:,}, each token once",
-            "Fetch the file again.",
-        )
-    return ranked
+    return data
 
 
 def padded(tokens: Sequence[bytes | None], rows: int | None) -> tuple[bytes | None, ...]:

@@ -10,7 +10,7 @@ HEADER = "explorer.trace"
 
 
 def encode(trace: Trace) -> bytes:
-    """``trace`` as the bytes of a safetensors file: tensors by address, lengths and rows after ``norm:`` and ``rows:``."""
+    """``trace`` as the bytes of a safetensors file: tensors by address; lengths, rows after ``norm:`` and ``rows:``."""
     tensors = {address: tensor.contiguous() for address, tensor in trace.tensors.items()}
     tensors |= {f"norm:{address}": tensor.contiguous() for address, tensor in trace.norms.items()}
     tensors |= {f"rows:{address}": tensor.contiguous() for address, tensor in trace.rows.items()}

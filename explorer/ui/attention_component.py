@@ -89,7 +89,7 @@ def attention_map(
     ahead: int = 0,
     named: bool = True,
     verb: str = "reads",
-    largest_cell: int = 46,
+    largest_cell: int = 60,
 ) -> None:
     """A square map (query, key); a click or Enter calls ``on_pick(query, key)`` with the cell.
 

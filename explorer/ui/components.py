@@ -49,7 +49,7 @@ def token_strip(
         "name": name,
         "labels": [token.label for token in shown],
         "ids": [token.id for token in shown],
-        "kinds": [str(token.kind).replace("_", " ") for token in shown],
+        "kinds": [str(token.kind) for token in shown],
         "joined": [i > 0 and group is not None and group == groups[i - 1] for i, group in enumerate(groups)],
         "selected": selected,
         "coloured": coloured,

@@ -1,5 +1,7 @@
 """Controls, each with one sentence on what it does."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from explorer.ui import state
@@ -77,4 +79,28 @@ def attention_controls() -> None:
 def direction_control() -> None:
     """Whether to show what a token reads, or who reads it."""
     ways = {"reads": "what it reads", "read_by": "who reads it"}
-    st.radio("Arcs from the chosen token to", [*ways], format_func=ways.__getitem__, horizontal=True, **bound("direction"))
+    st.radio("Arcs from the chosen token", [*ways], format_func=ways.__getitem__, horizontal=True, **bound("direction"))
+
+
+def threshold_control() -> None:
+    """Below which size a neuron counts as quiet."""
+    st.number_input("Quiet below", min_value=0.0, max_value=100.0, step=0.01, format="%.3g", **bound("threshold"))
+    st.caption("A neuron whose product is smaller than this adds next to nothing.")
+
+
+def width_controls(presets: Sequence[tuple[str, int, float, int]]) -> None:
+    """The numbers that a feed-forward's width follows from; each preset is a name, d_model, multiplier and multiple."""
+    buttons = st.container(horizontal=True, key="width-presets")
+    for name, d_model, multiplier, multiple_of in presets:
+        chosen = {"width_in": d_model, "width_factor": multiplier, "width_multiple": multiple_of}
+        buttons.button(name, key=f"width-{name}", on_click=lambda chosen=chosen: state.go(**chosen))
+    stream, factor, multiple = st.columns(3, gap="medium")
+    with stream:
+        st.number_input("d_model", min_value=0, max_value=1_000_000, step=64, **bound("width_in"))
+        st.caption("The width of the stream; 0 takes this model's.")
+    with factor:
+        st.number_input("Multiplier", min_value=0.01, max_value=16.0, step=0.05, format="%g", **bound("width_factor"))
+        st.caption("A model's own choice, 1 for none.")
+    with multiple:
+        st.number_input("Multiple of", min_value=1, max_value=1_000_000, step=256, **bound("width_multiple"))
+        st.caption("Rounded up, so that the matrices divide well.")

@@ -11,12 +11,14 @@ from explorer.tokenizer.tokenizer import Tokenizer
 from explorer.trace.readout import Readout, Vectors
 from explorer.trace.trace import Trace, TraceRequest
 from explorer.ui import resources, state
-from explorer.ui.components import token_strip
+from explorer.ui.components import ASSETS, token_strip
 from explorer.ui.navigation import PAGES, navigation
 from explorer.ui.recorded import can_stand_in, recorded_trace
 from explorer.ui.view import MAX_CHARACTERS, OWN, View
 from explorer.ui.waiting import model_progress, named_errors, wait_for_trace, wake
 from explorer.ui.words import literal
+
+ICON = str(ASSETS / "favicon.png")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,9 +143,11 @@ def open_page(name: str, *, strip: bool = True) -> Page:
     reason is shown and the page ends here.
     """
     entry = PAGES[name]
-    st.set_page_config(page_title=f"{entry.title} · Llama explorer", page_icon="assets/favicon.png", layout="wide")
-    st.logo("assets/favicon.png", size="large")
+    st.set_page_config(page_title=f"{entry.title} · Llama explorer", page_icon=ICON, layout="wide")
+    st.logo(ICON, size="large")
     view = state.begin(name)
+    if (asked := state.asked_for()) is not None:
+        st.switch_page(PAGES[asked].file, query_params=view.params())
     with st.sidebar:
         st.markdown("### Llama explorer")
         navigation(view)

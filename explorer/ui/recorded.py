@@ -7,7 +7,7 @@ from explorer.trace.trace import Trace
 from explorer.ui.components import ASSETS
 from explorer.ui.view import View
 
-TAPS = frozenset({"tap.logits"})
+TAPS = frozenset({"tap.embedded", "tap.logits"})
 NORMS = frozenset({"tap.embedded", "layers.*.tap.after_attention", "layers.*.tap.after_feed_forward"})
 
 

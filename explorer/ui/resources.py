@@ -25,7 +25,8 @@ def _connected() -> tuple[Settings, Engine]:
 @cache
 def _tokenizer(model: str) -> Tokenizer:
     card = engine().card(model)
-    return build_tokenizer(card.tokenizer.format, card.tokenizer.data, rows=card.config.vocab_size)
+    config = card.config
+    return build_tokenizer(card.tokenizer.format, card.tokenizer.data, rows=config.vocab_size, name=config.name)
 
 
 def engine() -> Engine:

@@ -12,6 +12,7 @@ from explorer.ui.view import UnusableValueError, Value, View
 
 _VIEW = "view"
 _PAGE = "page"
+_ASKED = "asked-for"
 _TOLD = "told"
 
 
@@ -67,6 +68,17 @@ def go(**changes: Value) -> None:
     if view != current():
         st.session_state[_VIEW] = view
         st.query_params.from_dict(view.params())
+
+
+def ask_for(page: str) -> None:
+    """Ask that the coming run opens another page. Only callbacks may call this: they cannot switch by themselves."""
+    st.session_state[_ASKED] = page
+
+
+def asked_for() -> str | None:
+    """The page that a callback has asked for; the question is answered once."""
+    page: str | None = st.session_state.pop(_ASKED, None)
+    return page
 
 
 def bound(name: str) -> Binding:

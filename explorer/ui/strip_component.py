@@ -14,7 +14,7 @@ MOST_CELLS = 40_000  # float32 in base64: about 210 KB
 
 
 def strip(
-    values: NDArray[np.floating],
+    values: NDArray[np.floating] | Sequence[Sequence[float]],
     *,
     name: str,
     key: str,
@@ -57,7 +57,7 @@ def strip(
         data={
             "name": name,
             "values": base64.b64encode(shown.astype("<f4").tobytes()).decode("ascii"),
-            "shape": shown.shape,
+            "shape": list(shown.shape),
             "rows": list(rows),
             "columns": list(columns[::block]),
             "column": column,

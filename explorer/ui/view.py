@@ -171,15 +171,15 @@ class View:
     pair: int = _int(0, 0, 1_000)
     side: str = field(default="query", metadata={"rule": _Rule(_choice("query", "key"))})
     pairing: str = field(default="adjacent", metadata={"rule": _Rule(_choice("adjacent", "half"))})
-    source: int = _int(-1, -1, 1_000_000)
     shift: int = _int(100, 0, 1_000_000)
+    reach: int = _int(128, 1, 10_000_000)
     temperature: float = _float(1.0, 0.0, 5.0)
     top_k: int = _int(0, 0, 1_000_000)
     top_p: float = _float(1.0, 0.0, 1.0)
     min_p: float = _float(0.0, 0.0, 1.0)
     seed: int = _int(DEFAULT_SEED, 0, MAX_SEED)
     draw: int = _int(1, 1, MAX_DRAWS)
-    vocabulary: str = field(default=OWN, metadata={"rule": _Rule(_choice(OWN, "llama3"))})
+    vocabulary: str = field(default=OWN, metadata={"rule": _Rule(_choice(OWN, "llama3", "cl100k_base", "o200k_base"))})
     bos: str = field(default="auto", metadata={"rule": _Rule(_choice("auto", "on", "off"))})
 
     @property

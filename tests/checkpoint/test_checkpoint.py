@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.checkpoint.checkpoint import open_checkpoint
+from explorer.checkpoint.open_checkpoint import open_checkpoint
 from explorer.errors import BadModelFile, ExplorerError, UnsupportedModel
 from explorer.model.llama import Llama
 from tests.conftest import DATA
@@ -96,8 +96,6 @@ def test_a_git_lfs_pointer_is_called_by_its_name():
 @pytest.mark.parametrize(
     ("path", "error", "found"),
     [
-        ("tiny_a_hf", UnsupportedModel, "in the format of Hugging Face"),
-        ("tiny_a_meta", UnsupportedModel, "in the format of Meta"),
         ("configs", BadModelFile, "a folder without a model"),
         ("tiny_a_hf/model-00001-of-00002.safetensors", UnsupportedModel, "does not say which model it is"),
         ("tiny_a_expected.json", BadModelFile, "is not a model file"),

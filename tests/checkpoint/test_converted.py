@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.checkpoint.checkpoint import open_checkpoint
+from explorer.checkpoint.open_checkpoint import open_checkpoint
 from explorer.checkpoint.converted import ConvertedFile, convert
 from explorer.checkpoint.digest import file_sha256
 from explorer.checkpoint.gguf_file import GGUFFile

@@ -69,8 +69,8 @@ def test_a_linear_scaling_of_one_is_none():
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({"general.architecture": "qwen2"}, "architecture is 'qwen2', expected 'llama'"),
-        ({"general.architecture": 7}, "architecture is '7', expected 'llama'"),
+        ({"general.architecture": "gemma2"}, "architecture is 'gemma2', expected one of llama, qwen2, qwen3"),
+        ({"general.architecture": 7}, "architecture is '7', expected one of llama, qwen2, qwen3"),
         ({"llama.expert_count": 8}, "a mixture of 8 experts, expected one feed-forward"),
         ({"llama.rope.scaling.type": "yarn"}, "the rope scaling 'yarn', expected none, 'linear'"),
         ({"llama.attention.head_count_kv": [2, 1, 2]}, "head_count_kv is a list, expected one number"),

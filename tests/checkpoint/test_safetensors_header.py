@@ -34,7 +34,7 @@ LIES = {
     "no header": (b"", b"", None, "header claims 0 bytes"),
     "not JSON": (b'{"a":', b"", None, "header is not JSON"),
     "not UTF-8": (b'{"\xff":1}', b"", None, "header is not JSON"),
-    "a list": (b"[1, 2]", b"", None, "not a table of tensors"),
+    "a list": (b"[1, 2]", b"", None, "the header is not a table"),
     "nested deep": (b'{"__metadata__":' + b"[" * 200_000 + b"]" * 200_000 + b"}", b"", None, "nested 200001 deep"),
     "name twice": (TWICE, bytes(8), None, "'a' appears twice"),
     "overlap": ({"a": entry([2], [0, 8]), "b": entry([2], [4, 12])}, bytes(12), None, "b starts at byte 4, expected 8"),

@@ -72,7 +72,7 @@ def test_the_longest_special_token_is_recognised() -> None:
         ({"tokenizer.ggml.model": "llama"}, "sentencepiece"),
         ({"tokenizer.ggml.model": "bert"}, "bert"),
         ({"tokenizer.ggml.model": None}, "None"),
-        ({"tokenizer.ggml.pre": "qwen2"}, "qwen2"),
+        ({"tokenizer.ggml.pre": "deepseek-llm"}, "deepseek-llm"),
         ({"tokenizer.ggml.pre": 3}, "3"),
     ],
 )
