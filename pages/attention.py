@@ -174,7 +174,8 @@ direction_control()
 reads = view.direction == "reads"
 line = shown[token] if reads else shown[:, token]
 weighted_text(
-    labels, (line / (line.max() or 1.0) if view.weighted else line).tolist(), [f"{quantity} {value:.4f}" for value in line],
+    labels, (line / (line.max() or 1.0) if view.weighted else line).tolist(),
+    [f"{quantity} {value:.4f}" for value in line],
     name="What the chosen token reads" if reads else "Who reads the chosen token", selected=token,
     tones=(EMBEDDING, ATTENTION), arcs=True, on_pick=lambda place: state.go(token=place), key="arcs",
 )  # fmt: skip

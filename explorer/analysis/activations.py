@@ -1,10 +1,13 @@
 """The functions that a feed-forward may bend its numbers with, and their slopes."""
 
+from collections.abc import Callable
+
 import pandas as pd
 import torch
+from torch import Tensor
 from torch.nn.functional import gelu, relu, silu
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "ReLU": relu,
     "GELU": gelu,
     "GELU (tanh)": lambda x: gelu(x, approximate="tanh"),

@@ -66,7 +66,7 @@ def scan(trace: Trace, layers: Sequence[int], size: int) -> HeadScan:
     the largest weight, so that a thin line stays visible. Scores are means over the queries after the first, which
     can only read itself, and are NaN for a prompt of one token:
     ``entropy`` (nats), ``distance`` (tokens back), ``first`` (share on the first token), ``previous`` (share on the
-    token before), ``itself``. ``previous_of_rest`` is the share on the token before of all that is not on the first one.
+    token before), ``itself``. ``previous_of_rest`` is the share on the token before of what is not on the first.
     """
     found = [_scan_layer(trace, layer, size) for layer in layers]
     return HeadScan(pixels=np.stack([pixels for pixels, _ in found]), scores=_stacked([scores for _, scores in found]))

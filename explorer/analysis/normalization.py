@@ -184,7 +184,7 @@ class HalfCheck:
 
 
 def half_check(x: Sequence[float], eps: float) -> HalfCheck:
-    """What overflow in float16 does to RMSNorm: a square above 65,504 is infinite, and everything divided by it is 0."""
+    """What overflow in float16 does to RMSNorm: a square above 65,504 is infinite; what is divided by it, 0."""
     half = torch.tensor(x, dtype=torch.float16)
     wide = half.float()
     right = wide * (wide.pow(2).mean() + eps).rsqrt()

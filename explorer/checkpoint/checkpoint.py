@@ -13,6 +13,7 @@ from torch import Tensor
 
 from explorer.checkpoint.finite import check_finite
 from explorer.checkpoint.names import Naming, match_names, parameter_shapes
+from explorer.checkpoint.rotary_order import adjacent_pairs, is_rotated
 from explorer.config import ModelConfig, TokenizerSource
 from explorer.errors import UnsupportedModel
 from explorer.model.llama import Llama
@@ -24,7 +25,8 @@ class Checkpoint:
 
     ``precision`` counts the weights of each number format in the file; ``parameters`` counts numbers, those of a tied
     embedding once; ``notes`` name the tensors of the file that are no parameters, and what else might surprise.
-    ``read`` gives one parameter in the file's precision, mapped where the format allows it.
+    ``read`` gives one parameter in the file's precision; for those in ``mapped`` it is part of the mapped file, in this
+    precision, and takes no memory of its own.
     """
 
     config: ModelConfig
@@ -34,6 +36,13 @@ class Checkpoint:
     parameters: int
     notes: tuple[str, ...]
     read: Callable[[str], Tensor]
+    mapped: Mapping[str, torch.dtype]
+
+    def bytes_to_load(self, dtype: torch.dtype, device: torch.device) -> int:
+        """Bytes of memory on ``device`` that the weights will take in ``dtype``, beyond the pages of mapped files."""
+        shapes = parameter_shapes(self.config)
+        stays = {name for name, kind in self.mapped.items() if device.type == "cpu" and kind == dtype}
+        return sum(prod(shape) for name, shape in shapes.items() if name not in stays) * dtype.itemsize
 
     def tensors(
         self, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
@@ -78,6 +87,9 @@ class StoredWeights(Protocol):
     def file_of(self, name: str) -> str:
         """The name of the file that holds a tensor."""
 
+    def mapped_as(self, name: str) -> torch.dtype | None:
+        """The precision in which ``read`` gives a part of a mapped file; None where it gives a copy."""
+
     def read(self, name: str) -> Tensor:
         """One tensor."""
 
@@ -89,12 +101,12 @@ def checkpoint_of(
     tokenizer: TokenizerSource,
     *,
     readable: Collection[str],
-    reordered: Callable[[str, Tensor], Tensor] = lambda parameter, tensor: tensor,
+    half_split: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Checkpoint:
     """The model of ``config`` whose tensors ``stored`` holds under the names of ``naming``.
 
-    ``reordered`` brings a parameter into our order of rows. Raises ``BadModelFile`` for a tensor that is missing or of
+    ``half_split`` says that rows of query and key are in Hugging Face's order. Raises ``BadModelFile`` for a tensor that is missing or of
     another shape, ``UnsupportedModel`` for a number format that is not ``readable`` or a tensor without a place.
     """
     shapes, types = stored.shapes, stored.types
@@ -111,7 +123,13 @@ def checkpoint_of(
         name = matched.stored[parameter]
         tensor = stored.read(name)
         check_finite(tensor, parameter, stored.file_of(name), name)
-        return reordered(parameter, tensor)
+        return adjacent_pairs(config, parameter, tensor) if half_split else tensor
+
+    mapped = {
+        parameter: kind
+        for parameter, name in matched.stored.items()
+        if (kind := stored.mapped_as(name)) is not None and not (half_split and is_rotated(parameter))
+    }
 
     return Checkpoint(
         config=config,
@@ -121,4 +139,5 @@ def checkpoint_of(
         parameters=sum(prod(shapes[tensor]) for tensor in matched.stored.values()),
         notes=(*notes, *matched.notes),
         read=read,
+        mapped=MappingProxyType(mapped),
     )

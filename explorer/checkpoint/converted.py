@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import torch
 from safetensors import safe_open
 from torch import Tensor
 
@@ -72,6 +73,10 @@ class ConvertedFile:
     def file_of(self, name: str) -> str:
         """The name of the file that holds a tensor."""
         return WEIGHTS
+
+    def mapped_as(self, name: str) -> torch.dtype | None:
+        """The precision of every tensor, as all are mapped."""
+        return torch.float32
 
     def read(self, name: str) -> Tensor:
         """The tensor ``name`` in float32. Its pages are read from the disk when it is used, not here."""

@@ -53,6 +53,10 @@ class GGUFFile:
         """The name of the file that holds a tensor."""
         return self.path.name
 
+    def mapped_as(self, name: str) -> torch.dtype | None:
+        """None: every tensor is read into memory of its own."""
+        return None
+
     def read(self, name: str) -> Tensor:
         """The tensor ``name`` in float32, in its torch shape.
 

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -17,6 +19,9 @@ from explorer.errors import BadModelFile, UnsupportedModel
 CONFIG, GENERATION = "config.json", "generation_config.json"
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 SHARD = re.compile(r"\w[\w.\-]{0,200}\.safetensors", re.ASCII)
+DTYPES: Mapping[str, torch.dtype] = {
+    "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64,
+}  # fmt: skip
 NAMED_AT_MOST = 4
 
 
@@ -46,7 +51,7 @@ class HuggingFaceFolder:
         """The shape of every tensor."""
         return {name: self._headers[shard].tensors[name].shape for name, shard in self._shard_of.items()}
 
-    @property
+    @cached_property
     def types(self) -> dict[str, str]:
         """The number format of every tensor, such as "BF16"."""
         return {name: self._headers[shard].tensors[name].dtype for name, shard in self._shard_of.items()}
@@ -62,6 +67,10 @@ class HuggingFaceFolder:
     def file_of(self, name: str) -> str:
         """The file that holds the tensor ``name``."""
         return self._shard_of[name]
+
+    def mapped_as(self, name: str) -> torch.dtype | None:
+        """The precision of a tensor, as all are mapped."""
+        return DTYPES.get(self.types[name])
 
     def read(self, name: str) -> Tensor:
         """The tensor ``name`` in the file's precision, mapped. Raises ``BadModelFile`` if its file has changed."""

@@ -88,6 +88,11 @@ class MetaFolder:
         """The file that holds the tensor ``name``, or the first of those that do."""
         return self._files[0]
 
+    def mapped_as(self, name: str) -> torch.dtype | None:
+        """The precision of a tensor of a single file, which is mapped; what is put together is a copy."""
+        single = self._axes[name] is None or len(self._shards) == 1
+        return self._shards[0][name].dtype if single else None
+
     def read(self, name: str) -> Tensor:
         """The tensor ``name`` in the files' precision: mapped from a single file, else put together."""
         parts = [shard[name] for shard in self._shards]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +15,6 @@ from explorer.checkpoint.gguf_header import MAGIC
 from explorer.checkpoint.hugging_face_folder import CONFIG, HuggingFaceFolder
 from explorer.checkpoint.meta_folder import PARAMS, MetaFolder
 from explorer.checkpoint.names import GGUF_NAMES, HUGGING_FACE_NAMES, META_NAMES
-from explorer.checkpoint.rotary_order import adjacent_pairs
 from explorer.config import ConfigError, UnsupportedFamily
 from explorer.config.hugging_face import config_from_hugging_face
 from explorer.errors import BadModelFile, UnsupportedModel
@@ -84,12 +82,14 @@ def _open_gguf(stored: GGUFWeights, name: str) -> Checkpoint:
     has_factors = len(shapes.get(ROPE_FACTORS, ())) == 1 and stored.types[ROPE_FACTORS] in DEQUANTIZERS
     factors = tuple(stored.read(ROPE_FACTORS).tolist()) if has_factors else None
     config = gguf_config(stored.metadata, shapes, factors, name=name, file_name=file_name)
-    checkpoint = partial(
-        checkpoint_of, stored, GGUF_NAMES, config, gguf_tokenizer(stored.metadata), readable=DEQUANTIZERS
+    return checkpoint_of(
+        stored,
+        GGUF_NAMES,
+        config,
+        gguf_tokenizer(stored.metadata),
+        readable=DEQUANTIZERS,
+        half_split=architecture_of(stored.metadata, file_name).half_split,
     )
-    if architecture_of(stored.metadata, file_name).half_split:
-        return checkpoint(reordered=partial(adjacent_pairs, config))
-    return checkpoint()
 
 
 def _open_hugging_face(folder: Path, name: str) -> Checkpoint:
@@ -102,7 +102,7 @@ def _open_hugging_face(folder: Path, name: str) -> Checkpoint:
             config,
             stored.tokenizer(),
             readable=FLOATS,
-            reordered=partial(adjacent_pairs, config),
+            half_split=True,
             notes=stored.notes,
         )
 

@@ -22,6 +22,11 @@ def adjacent_pairs(config: ModelConfig, parameter: str, tensor: Tensor) -> Tenso
     return paired(tensor, 1) if PER_DIMENSION.search(parameter) else tensor
 
 
+def is_rotated(parameter: str) -> bool:
+    """Whether the rows of our ``parameter`` belong to the pairs of the rotation."""
+    return bool(PER_ROW.search(parameter) or PER_DIMENSION.search(parameter))
+
+
 def paired(tensor: Tensor, n_heads: int) -> Tensor:
     """Rows (head * head_dim, ...) of the pairs (i, i + head_dim / 2) -> of the pairs (2i, 2i + 1)"""
     return tensor.unflatten(0, (n_heads, 2, -1)).transpose(1, 2).flatten(0, 2)

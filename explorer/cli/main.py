@@ -43,11 +43,8 @@ def parser() -> argparse.ArgumentParser:
     fetch.add_argument("model", nargs="?", help="the id of a model (default: the default model)")
     command("doctor", "what is installed, which device, which models, and what is wrong", _doctor)
 
-    tokens = command("tokens", "how a text is cut into tokens", _tokens)
-    add_text(tokens)
-    _add_vocabulary(tokens)
-    tokens.add_argument("--bos", action=argparse.BooleanOptionalAction, help="begin with the begin-of-text token")
-    tokens.add_argument("--special", action="store_true", help="read the names of special tokens as those tokens")
+    _add_reading(command("tokens", "how a text is cut into tokens", _tokens))
+    _add_reading(command("merges", "how every piece of a text is merged, step by step", _merges))
     decode = command("decode", "the text of token ids", _decode)
     decode.add_argument("ids", nargs="+", type=int, metavar="ID")
     _add_vocabulary(decode)
@@ -73,8 +70,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_reading(added: argparse.ArgumentParser) -> None:
+    add_text(added)
+    _add_vocabulary(added)
+    added.add_argument("--bos", action=argparse.BooleanOptionalAction, help="begin with the begin-of-text token")
+    added.add_argument("--special", action="store_true", help="read the names of special tokens as those tokens")
+
+
 def _add_vocabulary(added: argparse.ArgumentParser) -> None:
-    added.add_argument("--encoding", help="a vocabulary without a model, such as llama3")
+    added.add_argument("--encoding", help="a vocabulary without a model: llama3, cl100k_base or o200k_base")
     added.add_argument("--model", help="the model whose tokenizer to use (default: the default model)")
 
 
@@ -109,6 +113,12 @@ def _tokens(given: argparse.Namespace) -> Json:
     from explorer.cli.tokens import tokens
 
     return tokens(given.text, encoding=given.encoding, model=given.model, bos=given.bos, special=given.special)
+
+
+def _merges(given: argparse.Namespace) -> Json:
+    from explorer.cli.merges import merges
+
+    return merges(given.text, encoding=given.encoding, model=given.model, bos=given.bos, special=given.special)
 
 
 def _decode(given: argparse.Namespace) -> Json:

@@ -12,13 +12,9 @@ from explorer.tokenizer.tokenizer import Tokenizer
 
 
 def tokens(text: str, *, encoding: str | None, model: str | None, bos: bool | None, special: bool) -> Json:
-    """How a vocabulary cuts ``text``.
-
-    A vocabulary without a model adds no begin-of-text token unless told to; a model's own does as its files say.
-    """
-    tokenizer = _tokenizer(encoding, model)
-    begin = bool(bos) if encoding is not None else bos
-    encoded = tokenizer.encode(text_argument(text), special=special, bos=begin)
+    """How a vocabulary cuts ``text``."""
+    tokenizer = chosen_tokenizer(encoding, model)
+    encoded = tokenizer.encode(text_argument(text), special=special, bos=with_bos(bos, encoding))
     return {
         "encoding": encoding or model or DEFAULT_MODEL_ID,
         "count": len(encoded),
@@ -30,7 +26,7 @@ def tokens(text: str, *, encoding: str | None, model: str | None, bos: bool | No
 
 def decode(ids: Sequence[int], *, encoding: str | None, model: str | None) -> Json:
     """The tokens of ``ids``, and the text that those that exist make together."""
-    tokenizer = _tokenizer(encoding, model)
+    tokenizer = chosen_tokenizer(encoding, model)
     rows: list[Json] = []
     found: list[int] = []
     for token_id in ids:
@@ -42,10 +38,16 @@ def decode(ids: Sequence[int], *, encoding: str | None, model: str | None) -> Js
     return {"tokens": rows, "text": tokenizer.decode(found)}
 
 
-def _tokenizer(encoding: str | None, model: str | None) -> Tokenizer:
+def chosen_tokenizer(encoding: str | None, model: str | None) -> Tokenizer:
+    """That of ``--encoding``, otherwise that of ``--model``, otherwise the default model's."""
     if encoding is not None:
         return tokenizer_named(encoding)
     return tokenizer_named(model=model or DEFAULT_MODEL_ID)
+
+
+def with_bos(bos: bool | None, encoding: str | None) -> bool | None:
+    """Whether to begin with the begin-of-text token: a vocabulary without a model does so only when told to."""
+    return bool(bos) if encoding is not None else bos
 
 
 def _described(token: Token) -> dict[str, object]:

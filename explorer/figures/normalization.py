@@ -76,7 +76,7 @@ def eps_lines(curve: pd.DataFrame, marks: Mapping[str, float], height: int = 300
         )  # fmt: skip
     figure = styled(figure, height=height, x="root mean square before (log)", y="after")
     figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.14, "x": 0})
-    figure.update_xaxes(type="log", dtick=1, exponentformat="power")
+    figure.update_xaxes(type="log", dtick=2, exponentformat="power")
     figure.update_yaxes(range=[0, 1.08])
     return figure
 
@@ -99,5 +99,5 @@ def gradient_lines(gradients: pd.DataFrame, height: int = 320) -> go.Figure:
         )  # fmt: skip
     figure = styled(figure, height=height, x="sub-layer, first to last", y="gradient length (log)")
     figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.14, "x": 0})
-    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
+    figure.update_yaxes(type="log", tickvals=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50])
     return figure

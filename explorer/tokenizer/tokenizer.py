@@ -162,6 +162,12 @@ class Tokenizer:
             piece.encode("utf-8", "replace").translate(None, self.vocabulary.missing_bytes), self.vocabulary.merges
         )
 
+    def takes_whole(self, piece: str) -> bool:
+        """Whether a piece is a token as it stands and is taken without merging."""
+        vocabulary = self.vocabulary
+        data = piece.encode("utf-8", "replace").translate(None, vocabulary.missing_bytes)
+        return vocabulary.merges.whole and data in vocabulary.merges.ranks
+
     def _piece_ids(self, piece: bytes) -> list[int]:
         data = piece.translate(None, self.vocabulary.missing_bytes)
         if not data:

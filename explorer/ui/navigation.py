@@ -78,8 +78,8 @@ PAGES = {
         title="Feed-forward",
         icon=":material/compress:",
         opening=(
-            "After attention has mixed, every token is processed alone: a few thousand neurons look at its vector, and "
-            "each adds its own row to the stream. See which fire, and which next tokens they speak for."
+            "After attention has mixed, every token is processed alone: many neurons look at its vector, and each "
+            "adds its own row to the stream. See which fire, and which next tokens they speak for."
         ),
     ),
     "sampling": PageEntry(

@@ -1,6 +1,8 @@
 """The two vocabularies that the tests speak about, and the independent tokenizers they are compared with."""
 
 import base64
+import gzip
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -8,9 +10,11 @@ from typing import cast
 import pytest
 import tiktoken
 from hypothesis import settings
+from tiktoken_ext import openai_public
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models, pre_tokenizers
 
+from explorer.tokenizer.openai_vocabulary import FOLDER
 from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
 
 # The same examples in every run, however busy the machine: tables of Unicode differ in a few code points.
@@ -41,6 +45,34 @@ def meta_llama3(llama3_tokenizer_path: Path) -> tiktoken.Encoding:
     ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     special = {"<|begin_of_text|>": 128_000, "<|end_of_text|>": 128_001, "<|eot_id|>": 128_009}
     return tiktoken.Encoding("llama3", pat_str=META_PATTERN, mergeable_ranks=ranks, special_tokens=special)
+
+
+@pytest.fixture(scope="session")
+def shipped() -> dict[str, Tokenizer]:
+    return {name: build_tokenizer("openai", {"name": name}) for name in ("cl100k_base", "o200k_base")}
+
+
+@pytest.fixture(scope="session")
+def every_tokenizer(shipped: dict[str, Tokenizer], llama3: Tokenizer, smollm: Tokenizer) -> dict[str, Tokenizer]:
+    return {"llama3": llama3, "smollm": smollm, **shipped}
+
+
+@pytest.fixture(scope="session")
+def openai() -> dict[str, tiktoken.Encoding]:
+    """What tiktoken builds, with its own hashes checked; only the download is replaced by the shipped files."""
+
+    def from_file(url: str, expected_hash: str) -> dict[bytes, int]:
+        data = gzip.decompress((FOLDER / f"{url.rpartition('/')[2]}.gz").read_bytes())
+        assert hashlib.sha256(data).hexdigest() == expected_hash
+        lines = (line.split() for line in data.splitlines())
+        return {base64.b64decode(token): int(rank) for token, rank in lines}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openai_public, "load_tiktoken_bpe", from_file)
+        return {
+            name: tiktoken.Encoding(**openai_public.ENCODING_CONSTRUCTORS[name]())
+            for name in ("cl100k_base", "o200k_base")
+        }
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import NoSuchToken
-from explorer.tokenizer.bpe import Merges
 from explorer.tokenizer.tokenizer import Tokenizer
-from explorer.tokenizer.vocabulary import Vocabulary
 
 CASES = Path(__file__).parents[1] / "data" / "cases" / "open.jsonl"
 
@@ -20,20 +18,8 @@ def cases() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def encoders(llama3: Tokenizer) -> dict[str, Tokenizer]:
-    """Llama 3, and cl100k_base, whose 100,256 tokens are the first ones of Llama 3."""
-    tokens = llama3.vocabulary.tokens[:100_256]
-    ranks = {token: rank for rank, token in enumerate(tokens) if token is not None}
-    special = {"<|endoftext|>": 100_257, "<|fim_prefix|>": 100_258, "<|fim_middle|>": 100_259}
-    special |= {"<|fim_suffix|>": 100_260, "<|endofprompt|>": 100_276}
-    rows: list[bytes | None] = [*tokens, *[None] * 21]
-    for text, at in special.items():
-        rows[at] = text.encode()
-    cl100k = Vocabulary(
-        name="cl100k_base", tokens=tuple(rows), special=special, merges=Merges(ranks=ranks), pattern="cl100k_base",
-        bos_id=None, eos_ids=(100_257,), adds_bos=False,
-    )  # fmt: skip
-    return {"llama3": llama3, "cl100k_base": Tokenizer(cl100k)}
+def encoders(llama3: Tokenizer, shipped: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
+    return {"llama3": llama3, **shipped}
 
 
 def check(tokenizer: Tokenizer, text: str, expected: dict[str, Any]) -> None:
@@ -45,7 +31,7 @@ def check(tokenizer: Tokenizer, text: str, expected: dict[str, Any]) -> None:
     assert tokenizer.decode(encoding.ids) == text
 
 
-@pytest.mark.parametrize("name", ["llama3", "cl100k_base"])
+@pytest.mark.parametrize("name", ["llama3", "cl100k_base", "o200k_base"])
 def test_the_ids_are_those_of_the_cases(name: str, encoders: dict[str, Tokenizer], cases: dict[str, Any]) -> None:
     tokenizer = encoders[name]
     check(tokenizer, cases["T01"]["input"]["text"], cases["T01"]["expected"]["per_encoding"][name])
@@ -78,7 +64,8 @@ def test_t02_the_tokens_of_one_character_carry_one_mark(llama3: Tokenizer) -> No
 
 def test_t03_parsing_special_tokens_is_a_switch(encoders: dict[str, Tokenizer], cases: dict[str, Any]) -> None:
     text, on = cases["T03"]["input"]["text"], cases["T03"]["expected"]["on"]
-    assert list(encoders["cl100k_base"].encode(text, special=True).ids) == on["cl100k_base"]
+    for name in ("cl100k_base", "o200k_base"):
+        assert list(encoders[name].encode(text, special=True).ids) == on[name]
     assert len(encoders["llama3"].encode(text, bos=False, special=True)) == 7  # no special token of Llama 3
 
 

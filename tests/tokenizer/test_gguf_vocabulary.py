@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import pytest
 from tokenizers import pre_tokenizers
 
-from explorer.errors import BadModelFile, UnsupportedModel
+from explorer.errors import BadModelFile, NoSuchToken, UnsupportedModel
 from explorer.tokenizer.byte_alphabet import CHARACTER_OF
 from explorer.tokenizer.gguf_vocabulary import vocabulary_from_gguf
 from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
@@ -47,6 +47,13 @@ def test_llama_3_adds_bos_unless_the_file_says_no() -> None:
     assert vocabulary_from_gguf({**TINY, "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.add_bos_token": True}).adds_bos
 
 
+def test_messages_call_a_vocabulary_by_the_name_that_it_was_given() -> None:
+    with pytest.raises(NoSuchToken, match="the ids of the GGUF file are"):
+        build_tokenizer("gguf", TINY).token(999)
+    with pytest.raises(NoSuchToken, match="the ids of Tiny Llama are"):
+        build_tokenizer("gguf", TINY, name="Tiny Llama").token(999)
+
+
 def test_rows_that_no_token_uses_stay_empty() -> None:
     assert vocabulary_from_gguf(TINY).tokens[-2:] == (None, None)
     assert vocabulary_from_gguf(TINY, rows=300).size == 300
@@ -62,7 +69,7 @@ def test_a_user_defined_token_is_recognised_even_in_ordinary_text() -> None:
 
 def test_the_longest_special_token_is_recognised() -> None:
     tokens = {"tokenizer.ggml.tokens": ["<bos>", "<bos><bos>", "a"], "tokenizer.ggml.token_type": [3, 3, 1]}
-    tiny = build_tokenizer("gguf", {"tokenizer.ggml.model": "gpt2", **tokens})
+    tiny = build_tokenizer("gguf", {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2", **tokens})
     assert tiny.encode("<bos><bos><bos>", special=True).ids == (1, 0)
 
 
@@ -74,6 +81,8 @@ def test_the_longest_special_token_is_recognised() -> None:
         ({"tokenizer.ggml.model": None}, "None"),
         ({"tokenizer.ggml.pre": "deepseek-llm"}, "deepseek-llm"),
         ({"tokenizer.ggml.pre": 3}, "3"),
+        ({"tokenizer.ggml.pre": "default"}, "does not say how its model splits text: tokenizer.ggml.pre is 'default'"),
+        ({"tokenizer.ggml.pre": None}, "tokenizer.ggml.pre is None"),
     ],
 )
 def test_another_tokenizer_is_refused_by_name(change: Mapping[str, object], found: str) -> None:
