@@ -18,7 +18,8 @@ from explorer.ui.score_table import Column, Row, score_table
 from explorer.ui.weighted_text import weighted_text
 from explorer.ui.words import error
 
-COUNT, TOKENS, MISSING = 24, 6, 0.1
+COUNT, TOKENS, LISTED = 24, 6, 200  # neurons drawn, tokens named for each, neurons in the table of numbers
+MISSING = 0.1
 THRESHOLDS = np.geomspace(1e-4, 100, 61).tolist()
 SNIPPET = """from explorer.analysis.feed_forward import feed_forward_taps, neuron_table, strongest
 from explorer.cli.session import Session
@@ -26,17 +27,18 @@ from explorer.cli.session import Session
 session = Session({model!r})
 trace = session.trace({prompt!r}, taps=feed_forward_taps({layer}))
 down = session.engine.parameter(session.model, "layers.{layer}.feed_forward.down.weight")
-print(strongest(neuron_table(trace, {layer}, {token}, down), 24))"""
+print(strongest(neuron_table(trace, {layer}, {token}, down), 200))"""
 COLUMNS = (
     Column(title="Neuron", note="its place among the layer's neurons; shows it along the text"),
-    Column(title="Gate", digits=3, size=True, note="before SiLU"),
-    Column(title="SiLU(gate)", digits=3, size=True),
-    Column(title="Up", digits=3, size=True),
     Column(title="Product", digits=3, size=True, bar=0.001, note="SiLU(gate) × up"),
     Column(title="Share", digits=4, size=True, note="its part of the output's length; all neurons add to 1"),
     Column(title="Speaks for", note="tokens whose scores it raises most"),
     Column(title="Speaks against", note="tokens whose scores it lowers most"),
+    Column(title="Gate", digits=3, size=True, note="before SiLU"),
+    Column(title="SiLU(gate)", digits=3, size=True),
+    Column(title="Up", digits=3, size=True),
 )
+CELLS = ("neuron", "product", "share", "promoted", "suppressed", "gate", "silu_gate", "up")
 
 page = open_page("feed_forward")
 view, config, ids = page.view, page.blueprint.config, page.encoding.ids
@@ -79,12 +81,11 @@ score_table(
     [
         Row(
             id=str(row["neuron"]), name=f"{row['neuron']:,}",
-            cells=[row["neuron"], row["gate"], row["silu_gate"], row["up"], row["product"], row["share"],
-                   row["promoted"], row["suppressed"]],
+            cells=[row[name] for name in CELLS],
         )
         for row in top.to_dict("records")
     ],
-    name="The strongest neurons", sort=4, opened=str(neuron), tone=FEED_FORWARD, key="neurons",
+    name="The strongest neurons", sort=1, opened=str(neuron), tone=FEED_FORWARD, key="neurons",
     on_pick=lambda name: state.go(neuron=int(name)),
 )  # fmt: skip
 st.caption(
@@ -92,7 +93,7 @@ st.caption(
     "norm's division is one positive factor for all tokens and does not change the order. What later layers do is left "
     "out."
 )
-numbers(table, name="neurons", snippet=page.snippet(SNIPPET, layer=layer, token=token))
+numbers(feed_forward.strongest(table, LISTED), name="neurons", snippet=page.snippet(SNIPPET, layer=layer, token=token))
 
 st.subheader(f"Neuron {neuron:,} along the text", anchor=False)
 largest = float(abs(products).max()) or 1.0

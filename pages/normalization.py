@@ -66,7 +66,7 @@ def real_vector() -> None:
             key=f"strip-{name}",
             rows=[name],
             marks=shown,
-            root=True,
+            scale="root",
             height=height,
             gutter=64,
         )
@@ -179,7 +179,7 @@ def small_and_large() -> None:
                 Fact(name="x in float16", value=_rounded(check.x)),
                 Fact(name="squared in float16", value=_rounded(check.squares), note="largest number: 65,504"),
                 Fact(name="RMSNorm from these squares", value=_rounded(check.in_float16), note="divided by infinity"),
-                Fact(name="RMSNorm from float32 squares", value=_rounded(check.in_float32), note="right: widened before squaring"),
+                Fact(name="RMSNorm from float32 squares", value=_rounded(check.in_float32), note="the right result"),
                 Fact(
                     name="In this token's real vector",
                     value=f"{over} of {len(result.before)}",

@@ -119,7 +119,7 @@ def order_in_files() -> None:
         rows=["before", f"at {at:,}"],
         column="number",
         marks=[(first, f"pair {view.pair}"), *([(second, f"pair {view.pair}")] if half else [])],
-        root=True,
+        scale="root",
         height=26,
         gutter=76,
         hint=f"Pair {view.pair} is the numbers {first} and {second} in this order.",

@@ -22,8 +22,11 @@ function mixed(palette, share) {
 }
 
 function shareOf(value, data) {
+  if (data.scale === "log") {
+    return value > 0 ? 0.08 + 0.92 * Math.min(1, Math.log(value / data.low) / (Math.log(data.limit / data.low) || 1)) : 0;
+  }
   const share = (value - data.middle) / data.limit;
-  return data.root ? Math.sign(share) * Math.sqrt(Math.min(1, Math.abs(share))) : share;
+  return data.scale === "root" ? Math.sign(share) * Math.sqrt(Math.min(1, Math.abs(share))) : share;
 }
 
 function strongest(values, from, to, middle) {
@@ -154,7 +157,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     paint(canvas, values, data, dark);
     canvas.style.height = `${rows * data.height}px`;
     const palette = dark ? DARK : LIGHT;
-    const stops = [-1, -0.5, 0, 0.5, 1].map((share) => `rgb(${mixed(palette, share).join(" ")})`);
+    const shares = data.scale === "log" ? [0.08, 0.54, 1] : [-1, -0.5, 0, 0.5, 1];
+    const stops = shares.map((share) => `rgb(${mixed(palette, share).join(" ")})`);
     frame.style.setProperty("--ramp", `linear-gradient(to right, ${stops.join(", ")})`);
     columnMarks(find(".marks"), data, field.clientWidth);
     rest();
@@ -162,7 +166,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   frame.style.setProperty("--gutter", `${data.gutter}px`);
   frame.classList.toggle("picks", data.picks);
   rowLabels(find(".rows"), data);
-  find(".low").textContent = number(data.middle - data.limit);
+  find(".low").textContent = number(data.scale === "log" ? data.low : data.middle - data.limit);
   find(".high").textContent = number(data.middle + data.limit);
   field.tabIndex = 0;
   field.setAttribute("role", "application");

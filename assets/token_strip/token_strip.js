@@ -1,4 +1,5 @@
-// The tokens of a text as chips: one tab stop, arrows move, Enter selects. Text enters by textContent only.
+// Pieces of a text as chips: one tab stop, arrows move, Enter selects. Text enters by textContent only.
+// Of a long text only a part is drawn; data.first is the place of its first chip.
 
 const MARKS = new Set(["·", "↵", "⇥"]);
 
@@ -17,16 +18,19 @@ function visibleText(label) {
 
 function chip(data, index) {
   const button = document.createElement("button");
+  const place = data.first + index;
+  const under = [data.captioned, data.captions[index]].filter(Boolean).join(" ");
+  const kind = data.kinds[index];
   button.type = "button";
   button.className = data.joined[index] ? "chip joined" : "chip";
   button.setAttribute("role", "radio");
-  button.setAttribute("aria-label", `Token ${index}: ${data.labels[index]}, id ${data.ids[index]}, ${data.kinds[index]}`);
-  button.title = `${data.kinds[index]} · token ${index} · id ${data.ids[index]}`;
-  if (data.coloured) button.dataset.kind = data.kinds[index];
-  const id = document.createElement("span");
-  id.className = "id";
-  id.textContent = data.ids[index];
-  button.append(visibleText(data.labels[index]), id);
+  button.setAttribute("aria-label", [`${data.word} ${place}: ${data.labels[index]}`, under, kind].filter(Boolean).join(", "));
+  button.title = [kind, `${data.word.toLowerCase()} ${place}`, under].filter(Boolean).join(" · ");
+  if (data.coloured) button.dataset.kind = kind;
+  const caption = document.createElement("span");
+  caption.className = "id";
+  caption.textContent = data.captions[index];
+  button.append(visibleText(data.labels[index]), caption);
   return button;
 }
 
@@ -37,20 +41,39 @@ function legendEntry(kind) {
   return entry;
 }
 
+function number(value) {
+  return value.toLocaleString("en");
+}
+
+function turns(more, data, drawn, pick) {
+  const after = data.count - data.first - drawn;
+  const [status, earlier, later] = more.children;
+  more.hidden = drawn === data.count;
+  status.textContent = `${data.word}s ${number(data.first)} to ${number(data.first + drawn - 1)} of ${number(data.count)} are drawn.`;
+  earlier.hidden = data.first === 0;
+  earlier.textContent = `← ${number(data.first)} earlier`;
+  earlier.onclick = () => pick(data.first - 1);
+  later.hidden = after === 0;
+  later.textContent = `${number(after)} later →`;
+  later.onclick = () => pick(data.first + drawn);
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const strip = parentElement.querySelector(".strip");
-  const content = JSON.stringify([data.labels, data.ids, data.kinds, data.joined, data.coloured]);
+  const content = JSON.stringify([data.labels, data.captions, data.kinds, data.joined, data.coloured, data.first]);
   if (strip.dataset.content !== content) {
     strip.dataset.content = content;
     strip.replaceChildren(...data.labels.map((_, index) => chip(data, index)));
   }
   strip.setAttribute("aria-label", data.name);
   const chips = [...strip.children];
-  const tabStop = Math.max(0, data.selected);
+  const chosen = data.selected - data.first;
+  const tabStop = Math.max(0, chosen);
+  const pick = (place) => setTriggerValue("picked", place);
   chips.forEach((button, index) => {
-    button.setAttribute("aria-checked", String(index === data.selected));
+    button.setAttribute("aria-checked", String(index === chosen));
     button.tabIndex = index === tabStop ? 0 : -1;
-    button.onclick = () => setTriggerValue("picked", index);
+    button.onclick = () => pick(data.first + index);
     button.onkeydown = (event) => {
       const target = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: chips.length - 1 }[event.key];
       if (target === undefined || !chips[target]) return;
@@ -58,7 +81,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       chips[target].focus();
     };
   });
-  const selected = chips[data.selected];
+  const selected = chips[chosen];
   if (selected && strip.scrollHeight > strip.clientHeight) {
     const top = selected.offsetTop - strip.offsetTop;
     if (top < strip.scrollTop || top + selected.offsetHeight > strip.scrollTop + strip.clientHeight) {
@@ -67,5 +90,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const kinds = data.coloured ? [...new Set(data.kinds)] : [];
   parentElement.querySelector(".legend").replaceChildren(...kinds.map(legendEntry));
-  parentElement.querySelector(".more").textContent = data.more;
+  turns(parentElement.querySelector(".more"), data, chips.length, pick);
 }

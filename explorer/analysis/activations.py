@@ -15,7 +15,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def activation_curves(low: float = -6.0, high: float = 6.0, points: int = 241) -> pd.DataFrame:
+def activation_curves(low: float = -6.0, high: float = 6.0, points: int = 121) -> pd.DataFrame:
     """``x``, ``name``, ``value`` and ``slope`` of every function; the slopes are torch's own derivatives.
 
     ReLU: max(0, x). GELU: x · Φ(x), and its approximation 0.5x(1 + tanh(√(2/π)(x + 0.044715x³))) (Hendrycks and Gimpel

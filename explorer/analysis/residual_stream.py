@@ -12,7 +12,7 @@ from explorer.trace.trace import Trace
 
 STREAM_NORMS = frozenset({"tap.embedded", "layers.*.tap.after_attention", "layers.*.tap.after_feed_forward"})
 ACCOUNT_ROWS = STREAM_NORMS | {"layers.*.attention.tap.output", "layers.*.feed_forward.tap.output"}
-GIANT = 8.0  # how many times its vector's root mean square a dimension must exceed to be named
+GIANT = 30.0  # how many times the middle size of its vector's numbers a dimension must exceed to be named
 
 Vectors = NDArray[np.float64]  # (depth, d_model)
 
@@ -112,7 +112,7 @@ def account(trace: Trace) -> Account:
 def account_table(book: Account) -> pd.DataFrame:
     """One row per entry of the book, the embedding first.
 
-    ``depth``, ``layer``, ``write`` (which sub-layer), ``length`` of the stream after it and its ``rms``, ``size`` of the
+    ``depth``, ``layer``, ``write`` (which sub-layer), ``length`` and ``rms`` of the stream after it, ``size`` of the
     write, ``share`` (size over the length of the stream before it), ``cosine`` between the write and the stream before
     it, and ``toward_final``: how far the write goes in the direction of the final vector; these add up to its length.
     """
@@ -126,7 +126,7 @@ def account_table(book: Account) -> pd.DataFrame:
         {
             "depth": depth,
             "layer": (depth + 1) // 2 - 1,
-            "write": [sub_layer(each) for each in depth],
+            "write": [sub_layer(int(each)) for each in depth],
             "length": length,
             "rms": length / math.sqrt(book.stream.shape[1]),
             "size": size,
@@ -147,12 +147,12 @@ def depth_cosines(book: Account) -> Vectors:
 
 
 def giant_dimensions(stream: Vectors, most: int = 6) -> list[int]:
-    """The few dimensions that stand out at some depth: over ``GIANT`` times the root mean square of their vector.
+    """The few dimensions that stand out at some depth: over ``GIANT`` times the median size of their vector's numbers.
 
     Largest first, at most ``most``; the strongest value over all depths decides.
     """
-    rms = np.sqrt((stream**2).mean(axis=1, keepdims=True))
-    times = np.divide(np.abs(stream), rms, out=np.zeros_like(stream), where=rms > 0)
+    middle = np.median(np.abs(stream), axis=1, keepdims=True)
+    times = np.divide(np.abs(stream), middle, out=np.zeros_like(stream), where=middle > 0)
     standing_out = np.flatnonzero(times.max(axis=0) > GIANT)
     strongest = np.abs(stream).max(axis=0)
     return sorted(standing_out.tolist(), key=lambda place: -strongest[place])[:most]

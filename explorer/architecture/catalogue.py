@@ -31,11 +31,11 @@ PARTS = (
         code="explorer.model.rope.rotation_angles", line="torch.outer", page="rope",
     ),
     Part(
-        id="layer", title="Transformer layer", kind=Kind.FRAME, address="layers.{layer}", taps=(AFTER_FEED_FORWARD,),
+        id="layer", title="Transformer layer", kind=Kind.STRUCTURE, address="layers.{layer}", taps=(AFTER_FEED_FORWARD,),
         page="residual_stream", code=LAYER, line="x = self.tap.before(x)",
     ),
     Part(
-        id="attention_norm", title="RMSNorm", kind=Kind.NORM, address="layers.{layer}.attention_norm", inside="layer",
+        id="attention_norm", title="RMSNorm before attention", label="RMSNorm", kind=Kind.NORM, address="layers.{layer}.attention_norm", inside="layer",
         taps=(f"{ATTEND}.tap.input",), note="@d_model gains", page="normalization", code=RMS_NORM, line=NORMALISE,
     ),
     Part(
@@ -79,7 +79,8 @@ PARTS = (
         code="explorer.model.kv_cache.KVCache", line="[:, :, self.length : end]",
     ),
     Part(
-        id="scores", title="Scores  q·k ÷ √@head_dim", kind=Kind.ATTENTION, inside="attention", page="attention",
+        id="scores", title="Scores", kind=Kind.ATTENTION, inside="attention", page="attention",
+        note="q·k ÷ √@head_dim",
         code=PATTERN, line="score = query.float()",
     ),
     Part(
@@ -100,11 +101,11 @@ PARTS = (
         code=ATTENTION, line="self.output(self.tap.mixed(mixed)",
     ),
     Part(
-        id="attention_add", title="+", kind=Kind.NORM, inside="layer", taps=(AFTER_ATTENTION,), page="residual_stream",
+        id="attention_add", title="Residual add after attention", label="+", kind=Kind.NORM, inside="layer", taps=(AFTER_ATTENTION,), page="residual_stream",
         code=LAYER, line="self.tap.after_attention(x + ",
     ),
     Part(
-        id="feed_forward_norm", title="RMSNorm", kind=Kind.NORM, address="layers.{layer}.feed_forward_norm",
+        id="feed_forward_norm", title="RMSNorm before the feed-forward", label="RMSNorm", kind=Kind.NORM, address="layers.{layer}.feed_forward_norm",
         inside="layer", taps=(f"{FEED}.tap.input",), note="@d_model gains", page="normalization",
         code=RMS_NORM, line=NORMALISE,
     ),
@@ -137,11 +138,11 @@ PARTS = (
         code=SWIGLU, line="self.down(product)",
     ),
     Part(
-        id="feed_forward_add", title="+", kind=Kind.NORM, inside="layer", taps=(AFTER_FEED_FORWARD,),
+        id="feed_forward_add", title="Residual add after the feed-forward", label="+", kind=Kind.NORM, inside="layer", taps=(AFTER_FEED_FORWARD,),
         page="residual_stream", code=LAYER, line="self.tap.after_feed_forward(x + ",
     ),
     Part(
-        id="final_norm", title="RMSNorm", kind=Kind.NORM, address="norm", taps=("tap.normalised",),
+        id="final_norm", title="Final RMSNorm", label="Final RMSNorm", kind=Kind.NORM, address="norm", taps=("tap.normalised",),
         note="@d_model gains", page="normalization", code=RMS_NORM, line=NORMALISE,
     ),
     Part(
@@ -151,7 +152,7 @@ PARTS = (
     ),
     Part(
         id="next_token", title="Next token", kind=Kind.EMBEDDING, note="one of @vocab_size", page="sampling",
-        code="explorer.model.sampling.sample", line="",
+        code="explorer.model.sampling.next_token", line="p = ((ordered - ordered[0])",
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ class Kind(StrEnum):
     ATTENTION = "attention"
     FEED_FORWARD = "feed_forward"
     AUXILIARY = "auxiliary"
-    FRAME = "frame"
+    STRUCTURE = "structure"
 
 
 class FlowKind(StrEnum):
@@ -31,7 +31,7 @@ class Part:
     operation and no module. ``inside`` is the part that this one belongs to. ``taps`` are the tensors that it hands on,
     those of the running model first to look at. ``code`` is the dotted name of the class or function that runs, and
     ``line`` a piece of the lines in it that are this part. ``note`` is the line under the title, with ``@`` before the
-    names of facts. ``page`` goes deeper. The explanation is ``prose/parts/<id>.md``, its first paragraph the summary.
+    names of facts. ``label`` is what fits into the box. ``page`` goes deeper. The explanation is ``prose/parts/<id>.md``, its first paragraph the summary.
     """
 
     id: str
@@ -42,9 +42,15 @@ class Part:
     address: str = ""
     inside: str = ""
     taps: tuple[str, ...] = ()
+    label: str = ""
     note: str = ""
     page: str = ""
     optional: bool = False
+
+    @property
+    def short(self) -> str:
+        """What stands in the box."""
+        return self.label or self.title
 
     @property
     def repeated(self) -> bool:

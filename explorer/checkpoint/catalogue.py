@@ -61,14 +61,12 @@ def _below(folder: Path, depth: int, seen: set[Path]) -> Iterator[Path]:
         return
     ggufs = [file for file in files if file.suffix.lower() == ".gguf" and not _is_later_part(file)]
     names = {file.name for file in files}
-    if names.intersection(MARKS) and (not ggufs or any(file.suffix in WEIGHTS for file in files)):
+    # A folder of GGUF files may hold the config.json of the model that they were made from.
+    is_model = bool(names.intersection(MARKS)) and (not ggufs or any(file.suffix in WEIGHTS for file in files))
+    if is_model:
         yield folder
-    elif not ggufs and depth > 0:
-        for inner in folders:
-            yield from _below(inner, depth - 1, seen)
-        return
     yield from ggufs
-    if ggufs and depth > 0:
+    if not is_model and depth > 0:
         for inner in folders:
             yield from _below(inner, depth - 1, seen)
 

@@ -106,16 +106,17 @@ def checkpoint_of(
 ) -> Checkpoint:
     """The model of ``config`` whose tensors ``stored`` holds under the names of ``naming``.
 
-    ``half_split`` says that rows of query and key are in Hugging Face's order. Raises ``BadModelFile`` for a tensor that is missing or of
-    another shape, ``UnsupportedModel`` for a number format that is not ``readable`` or a tensor without a place.
+    ``half_split`` says that rows of query and key are in Hugging Face's order. Raises ``BadModelFile`` for a tensor
+    that is missing or of another shape, ``UnsupportedModel`` for a number format that is not ``readable`` or a tensor
+    without a place.
     """
     shapes, types = stored.shapes, stored.types
     matched = match_names(naming, config, shapes, stored.path.name)
     precision = Counter(types[tensor] for tensor in matched.stored.values())
-    for kind in precision:
-        if kind not in readable:
+    for type_name in precision:
+        if type_name not in readable:
             raise UnsupportedModel(
-                f"{stored.path.name}: weights of the type {kind} cannot be read, only {', '.join(readable)}",
+                f"{stored.path.name}: weights of the type {type_name} cannot be read, only {', '.join(readable)}",
                 "Use the same model in another precision, such as BF16, or quantised as Q8_0 or Q4_K_M.",
             )
 

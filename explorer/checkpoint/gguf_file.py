@@ -9,7 +9,7 @@ from torch import Tensor
 
 from explorer.checkpoint.dequantize import dequantize
 from explorer.checkpoint.file_check import unreadable
-from explorer.checkpoint.gguf_header import read_gguf_header
+from explorer.checkpoint.gguf_header import GGUFHeader, read_gguf_header
 from explorer.errors import BadModelFile
 
 
@@ -20,8 +20,8 @@ class GGUFFile:
     tensor has to be copied anyway. May be used from several threads.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.header = read_gguf_header(path)
+    def __init__(self, path: Path, header: GGUFHeader | None = None) -> None:
+        self.header = read_gguf_header(path) if header is None else header
         self.path = path
         self._identity = _identity(os.stat(path))
 

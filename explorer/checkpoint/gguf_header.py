@@ -52,8 +52,15 @@ def read_gguf_header(path: Path) -> GGUFHeader:
     Raises ``BadModelFile`` for a file that is damaged, truncated, hostile or one part of several, and
     ``UnsupportedModel`` for versions and byte orders that are sound but not read here.
     """
-    size = checked_size(path)
     _refuse_part_by_name(path)
+    header = read_part_header(path)
+    _refuse_part_by_metadata(path, header.metadata)
+    return header
+
+
+def read_part_header(path: Path) -> GGUFHeader:
+    """Read and check the header of a file that may be one part of several."""
+    size = checked_size(path)
     try:
         with path.open("rb") as file:
             cursor = GGUFCursor(file, size, path.name)
@@ -61,7 +68,6 @@ def read_gguf_header(path: Path) -> GGUFHeader:
             n_tensors = cursor.count("the number of tensors", MAX_ENTRIES)
             n_keys = cursor.count("the number of metadata keys", MAX_ENTRIES)
             metadata = _metadata(path, cursor, n_keys)
-            _refuse_part_by_metadata(path, metadata)
             tensors = _tensors(path, cursor, n_tensors, _alignment(path, metadata))
     except OSError as error:
         raise unreadable(path, error) from error
@@ -186,7 +192,7 @@ def _refuse_part_by_metadata(path: Path, metadata: Mapping[str, object]) -> None
 def _part(path: Path, part: int, count: int) -> BadModelFile:
     return BadModelFile(
         f"{path.name}: this is part {part} of {count} of a model, not the whole model",
-        f"Put all {count} parts together in one file (`gguf-split --merge` of llama.cpp) and open that.",
+        f"Put all {count} parts together in one folder, under their own names, and open part 1.",
     )
 
 

@@ -12,6 +12,7 @@ from explorer.checkpoint.file_check import checked_size, unreadable
 from explorer.checkpoint.gguf_config import ROPE_FACTORS, architecture_of, gguf_config, gguf_tokenizer
 from explorer.checkpoint.gguf_file import GGUFFile
 from explorer.checkpoint.gguf_header import MAGIC
+from explorer.checkpoint.gguf_parts import GGUFParts, is_first_part, part_count
 from explorer.checkpoint.hugging_face_folder import CONFIG, HuggingFaceFolder
 from explorer.checkpoint.meta_folder import PARAMS, MetaFolder
 from explorer.checkpoint.names import GGUF_NAMES, HUGGING_FACE_NAMES, META_NAMES
@@ -23,7 +24,7 @@ FLOATS = ("F32", "F16", "BF16", "F64")
 
 
 class GGUFWeights(StoredWeights, Protocol):
-    """What ``GGUFFile`` and ``ConvertedFile`` have in common."""
+    """What ``GGUFFile``, ``GGUFParts`` and ``ConvertedFile`` have in common."""
 
     @property
     def metadata(self) -> Mapping[str, object]:
@@ -43,7 +44,7 @@ def open_checkpoint(path: Path, name: str) -> Checkpoint:
         raise unreadable(path, error) from error
     checked_size(path)
     if _starts_with(path, MAGIC) or path.suffix.lower() == ".gguf":
-        return _open_gguf(GGUFFile(path), name)
+        return _open_gguf(GGUFParts(path) if is_first_part(path) else GGUFFile(path), name)
     if path.suffix.lower() == ".safetensors":
         raise UnsupportedModel(
             f"{path.name}: a safetensors file alone does not say which model it is",
@@ -68,8 +69,8 @@ def _open_folder(folder: Path, name: str) -> Checkpoint:
             f"Fetch {CONFIG} from where the other files came from.",
         )
     ggufs = sorted(folder.glob("*.gguf"))
-    if len(ggufs) == 1:
-        return _open_gguf(GGUFFile(ggufs[0]), name)
+    if len(ggufs) == 1 or (ggufs and is_first_part(ggufs[0]) and len(ggufs) == part_count(ggufs[0])):
+        return open_checkpoint(ggufs[0], name)
     raise BadModelFile(
         f"{folder.name} is a folder without a model that is read here"
         + (f", but with {len(ggufs)} GGUF files" if ggufs else f": expected {CONFIG}, {PARAMS} or one GGUF file"),

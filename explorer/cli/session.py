@@ -70,7 +70,8 @@ class Session:
             if not Path(model).exists():
                 raise NoSuchModel(
                     f"{model!r} is neither the id of a model that runs here nor a file or folder.",
-                    f"Ids: {', '.join(shelf.ids())}; or give the path of a .gguf file.",
+                    f"Ids: {', '.join(shelf.ids())}; or give the path of a .gguf file, or of a folder in "
+                    "the format of Hugging Face (config.json) or Meta (params.json).",
                 )
             entry = file_entry(Path(model), settings)
             model = Path(model).name

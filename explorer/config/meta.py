@@ -43,9 +43,7 @@ def config_from_meta(
             )
     d_model, n_heads = stated.size("dim"), stated.size("n_heads")
     if d_model % n_heads:
-        raise ConfigError(
-            f"{file_name}: {d_model} numbers do not divide into {n_heads} heads", "Fetch the file again."
-        )
+        raise ConfigError(f"{file_name}: {d_model} numbers do not divide into {n_heads} heads", "Fetch the file again.")
     scaled = stated.flag("use_scaled_rope")
     context = SCALED_CONTEXT if scaled else LLAMA3_CONTEXT if stated.has("rope_theta") else FIRST_CONTEXT
     stated_vocabulary = table.get("vocab_size", -1)

@@ -23,13 +23,6 @@ def choose_device(setting: str) -> torch.device:
     return device
 
 
-def choose_dtype(setting: str, device: torch.device) -> torch.dtype:
-    """The precision that EXPLORER_DTYPE asks for; ``auto`` is float32 on the CPU and bfloat16 on a GPU."""
-    if setting == "auto":
-        return torch.float32 if device.type == "cpu" else torch.bfloat16
-    return DTYPES[setting]
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether ``error`` says that host or device memory is used up; on the host torch raises a plain RuntimeError."""
     if isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from explorer.config import ModelConfig, TokenizerSource
 from explorer.errors import ExplorerError
+from explorer.trace.embedding_rows import NearestRows
 from explorer.trace.readout import Readout
 from explorer.trace.trace import Trace, TraceRequest
 
@@ -125,6 +126,14 @@ class Engine(Protocol):
         self, model: str, vectors: Tensor, *, count: int, normalised: bool, watched: tuple[int, ...] = ()
     ) -> Readout:
         """Vectors (vector, d_model) read through the unembedding, after the final norm where ``normalised`` is set."""
+        ...
+
+    def nearest(self, model: str, vectors: Tensor, *, count: int) -> NearestRows:
+        """The rows of the embedding that point most nearly where each of the vectors (vector, d_model) points."""
+        ...
+
+    def one_hot_product(self, model: str, token_id: int) -> Tensor:
+        """One-hot vector times embedding matrix, multiplied out: (d_model,). Raises ``NoSuchToken``."""
         ...
 
     def submit(self, request: TraceRequest, session: str) -> Ticket:

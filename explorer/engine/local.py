@@ -17,6 +17,7 @@ from explorer.errors import BadValue, NoSuchTap, NoSuchToken, TextTooLong, TooLa
 from explorer.settings import Settings
 from explorer.trace.budget import check_budget
 from explorer.trace.checkpoints import Checkpoints, run
+from explorer.trace.embedding_rows import NearestRows, nearest_rows, one_hot_product
 from explorer.trace.readout import Readout, readout
 from explorer.trace.replay import replay
 from explorer.trace.trace import Trace, TraceRequest
@@ -89,6 +90,19 @@ class LocalEngine:
         """Vectors (vector, d_model) read through the unembedding."""
         llama = self._shelf.loaded(model).model
         return readout(llama, vectors, count=count, normalised=normalised, watched=watched)
+
+    def nearest(self, model: str, vectors: Tensor, *, count: int) -> NearestRows:
+        """The rows of the embedding that point most nearly where each of the vectors (vector, d_model) points."""
+        return nearest_rows(self._shelf.loaded(model).model, vectors, count=count)
+
+    def one_hot_product(self, model: str, token_id: int) -> Tensor:
+        """One-hot vector times embedding matrix, multiplied out: (d_model,)."""
+        llama = self._shelf.loaded(model).model
+        if not 0 <= token_id < llama.config.vocab_size:
+            raise NoSuchToken(
+                f"The model has no token {token_id}.", f"Ids run from 0 to {llama.config.vocab_size - 1}."
+            )
+        return one_hot_product(llama, token_id)
 
     def submit(self, request: TraceRequest, session: str) -> JobTicket[TraceRequest, Trace]:
         """Ask for a trace; raises at once what is wrong with the request."""

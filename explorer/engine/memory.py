@@ -10,7 +10,7 @@ from explorer.checkpoint.checkpoint import Checkpoint
 from explorer.engine.device import DTYPES
 from explorer.errors import TooLarge
 
-GIGABYTE = 1e9
+GIGABYTE, MEGABYTE = 1e9, 1e6
 KERNEL = Path("/proc/meminfo")
 LIMIT, USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 SPARE = 0.05  # of the free memory, left for the prompt's own tensors
@@ -42,16 +42,16 @@ def fitting_dtype(checkpoint: Checkpoint, setting: str, memory: Memory) -> torch
     ``auto`` is float32 on the CPU, where that fits, and bfloat16 otherwise: on a GPU, or where half as much fits.
     Raises ``TooLarge`` with what is needed, what is free, and what could be done.
     """
-    if setting != "auto":
-        wanted = [DTYPES[setting]]
-    elif memory.device.type == "cpu":
-        wanted = [torch.float32, *_sixteen_bit(checkpoint)]
-    else:
-        wanted = [torch.bfloat16]
+    wanted = _wanted(checkpoint, setting, memory.device)
     for dtype in wanted:
-        if checkpoint.bytes_to_load(dtype, memory.device) <= memory.usable:
+        if _fits(checkpoint, dtype, memory):
             return dtype
     raise too_large(checkpoint, wanted[-1], memory)
+
+
+def fits_as_preferred(checkpoint: Checkpoint, setting: str, memory: Memory) -> bool:
+    """Whether the weights fit in the precision that comes first for this setting."""
+    return _fits(checkpoint, _wanted(checkpoint, setting, memory.device)[0], memory)
 
 
 def too_large(checkpoint: Checkpoint, dtype: torch.dtype, memory: Memory) -> TooLarge:
@@ -59,7 +59,7 @@ def too_large(checkpoint: Checkpoint, dtype: torch.dtype, memory: Memory) -> Too
     options = [
         f"EXPLORER_DTYPE={name} needs {_gigabytes(checkpoint.bytes_to_load(other, memory.device))}"
         for name, other in DTYPES.items()
-        if checkpoint.bytes_to_load(other, memory.device) <= memory.usable
+        if _fits(checkpoint, other, memory)
     ]
     if memory.device.type == "cuda":
         options.append("EXPLORER_DEVICE=cpu uses the memory of the host")
@@ -72,10 +72,16 @@ def too_large(checkpoint: Checkpoint, dtype: torch.dtype, memory: Memory) -> Too
     )
 
 
-def _sixteen_bit(checkpoint: Checkpoint) -> tuple[torch.dtype, ...]:
-    """bfloat16, or float16 where that is how the file is mapped."""
-    kinds = set(checkpoint.mapped.values())
-    return (torch.float16,) if torch.float16 in kinds else (torch.bfloat16,)
+def _wanted(checkpoint: Checkpoint, setting: str, device: torch.device) -> tuple[torch.dtype, ...]:
+    """The precisions to try, the preferred one first; the narrow one on a CPU is that of the mapped file, if any."""
+    if setting != "auto":
+        return (DTYPES[setting],)
+    narrow = torch.float16 if torch.float16 in checkpoint.mapped.values() else torch.bfloat16
+    return (torch.float32, narrow) if device.type == "cpu" else (torch.bfloat16,)
+
+
+def _fits(checkpoint: Checkpoint, dtype: torch.dtype, memory: Memory) -> bool:
+    return checkpoint.bytes_to_load(dtype, memory.device) <= memory.usable
 
 
 def _kernel_free() -> int:
@@ -103,4 +109,4 @@ def _physical() -> int:
 
 
 def _gigabytes(count: int) -> str:
-    return f"{count / GIGABYTE:.1f} GB"
+    return f"{count / GIGABYTE:.1f} GB" if count >= GIGABYTE / 10 else f"{count / MEGABYTE:.1f} MB"

@@ -19,7 +19,7 @@ from explorer.checkpoint.wheel_file import fetched
 from explorer.config import ConfigError, ModelConfig, TokenizerSource
 from explorer.engine.device import choose_device, is_out_of_memory
 from explorer.engine.engine import LoadState, ModelCard, ModelInfo, Phase
-from explorer.engine.memory import fitting_dtype, memory_of
+from explorer.engine.memory import Memory, fits_as_preferred, fitting_dtype, memory_of
 from explorer.engine.vocabularies import VOCABULARIES
 from explorer.errors import BadModelFile, ExplorerError, ModelNotReady, NoSuchModel, TooLarge
 from explorer.model.llama import Llama
@@ -48,8 +48,14 @@ class LoadedModel:
 class Shelf:
     """Models by id. ``prepare`` loads one in the background; ``loaded`` hands it out."""
 
-    def __init__(self, settings: Settings, entries: Mapping[str, ShelfEntry]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        entries: Mapping[str, ShelfEntry],
+        memory: Callable[[torch.device], Memory] = memory_of,
+    ) -> None:
         self._settings = settings
+        self._memory = memory
         self._entries = dict(entries)
         self._lock = threading.Lock()
         self._loading = threading.Lock()
@@ -94,9 +100,10 @@ class Shelf:
         state = self.state(model)
         if state.error is not None:
             raise state.error
-        if state.phase is not Phase.READY:
+        found = self._loaded.get(model)
+        if state.phase is not Phase.READY or found is None:  # it may have been put away this moment
             raise ModelNotReady(f"The model {model} is not loaded yet.", state.sentence or "Ask for it to be loaded.")
-        return self._loaded[model]
+        return found
 
     def _check(self, model: str) -> None:
         if model not in self._entries:
@@ -120,27 +127,32 @@ class Shelf:
                 raise  # a bug: the thread's traceback goes to the log
 
     def _fitted(self, model: str, checkpoint: Checkpoint) -> LoadedModel:
-        """Load a model; if it does not fit beside those in memory, put them away first."""
-        try:
-            return load(self.card(model), checkpoint, self._settings)
-        except TooLarge:
-            if not self._loaded:
-                raise
-        for other in list(self._loaded):
-            del self._loaded[other]
-            self._states[other] = LoadState(phase=Phase.ABSENT, sentence=f"Put away to make room for {model}")
-        gc.unfreeze()
-        gc.collect()
-        return load(self.card(model), checkpoint, self._settings)
+        """Load a model; if it does not fit beside those in memory, put them away first.
+
+        Also where it would fit in a narrower precision: the numbers must not depend on what else was looked at.
+        """
+        room = self._memory(choose_device(self._settings.device))
+        if self._loaded and not fits_as_preferred(checkpoint, self._settings.dtype, room):
+            for other in list(self._loaded):
+                self._states[other] = LoadState(phase=Phase.ABSENT, sentence=f"Put away to make room for {model}")
+                del self._loaded[other]
+            gc.unfreeze()
+            gc.collect()
+        return load(self.card(model), checkpoint, self._settings, self._memory)
 
 
-def load(card: ModelCard, checkpoint: Checkpoint, settings: Settings) -> LoadedModel:
+def load(
+    card: ModelCard,
+    checkpoint: Checkpoint,
+    settings: Settings,
+    memory: Callable[[torch.device], Memory] = memory_of,
+) -> LoadedModel:
     """Bring ``checkpoint`` into memory on the device and in the precision that the settings ask for.
 
     Raises ``TooLarge``, before any weight is read, when it does not fit there.
     """
     device = choose_device(settings.device)
-    dtype = fitting_dtype(checkpoint, settings.dtype, memory_of(device))
+    dtype = fitting_dtype(checkpoint, settings.dtype, memory(device))
     with torch.device("meta"):
         llama = Llama(checkpoint.config)
     checkpoint.load_into(llama, device=device, dtype=dtype)
@@ -157,12 +169,12 @@ def load(card: ModelCard, checkpoint: Checkpoint, settings: Settings) -> LoadedM
     return LoadedModel(info=info, model=llama)
 
 
-def standard_shelf(settings: Settings) -> Shelf:
+def standard_shelf(settings: Settings, memory: Callable[[torch.device], Memory] = memory_of) -> Shelf:
     """The default model, and every model in the folders that EXPLORER_MODELS names."""
     entries = {DEFAULT_MODEL_ID: default_entry(settings)}
     for found in found_models(settings.model_folders, taken=(DEFAULT_MODEL_ID, *VOCABULARIES)):
         entries[found.id] = file_entry(found.path, settings, model=found.id, name=found.name)
-    return Shelf(settings, entries)
+    return Shelf(settings, entries, memory)
 
 
 def default_entry(settings: Settings) -> ShelfEntry:

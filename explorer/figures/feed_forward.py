@@ -79,7 +79,7 @@ def quiet_line(shares: pd.DataFrame, threshold: float, share: float) -> go.Figur
 
 
 def curve_lines(curves: pd.DataFrame, gates: Sequence[float], column: str) -> go.Figure:
-    """One column of ``activation_curves`` for every function; ticks below mark the real inputs ``gates`` of a layer."""
+    """One column of ``activation_curves`` for every function; ticks below mark real inputs, ``gates``."""
     figure = go.Figure()
     for name, part in curves.groupby("name", sort=False):
         figure.add_scatter(
@@ -91,7 +91,7 @@ def curve_lines(curves: pd.DataFrame, gates: Sequence[float], column: str) -> go
     ticks = np.unique(np.clip(np.asarray(gates), low, high).round(2))
     floor = float(curves[column].min()) - 0.08 * float(np.ptp(curves[column]))
     figure.add_scatter(
-        x=ticks, y=np.full(len(ticks), floor), mode="markers", name="this layer's gates",
+        x=ticks, y=np.full(len(ticks), floor), mode="markers", name="this token's gates",
         marker={"symbol": "line-ns", "size": 9, "line": {"width": 1, "color": RESIDUAL}, "opacity": 0.55},
         hovertemplate="a gate at %{x:.2f}<extra></extra>",
     )  # fmt: skip

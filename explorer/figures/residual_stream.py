@@ -11,11 +11,20 @@ from explorer.figures.theme import BAND, MUTED, RESIDUAL, plain_all, styled
 MOST_LINES = 60
 
 
-def stream_norm_lines(norms: pd.DataFrame, labels: Sequence[str], selected: int, height: int = 420) -> go.Figure:
+def stream_norm_lines(
+    norms: pd.DataFrame,
+    labels: Sequence[str],
+    selected: int,
+    height: int = 420,
+    *,
+    measure: str = "L2 length",
+    depth: int | None = None,
+) -> go.Figure:
     """The length of every token's vector through the sub-layers, log axis, the selected token in colour.
 
-    ``norms`` as from ``stream_norms``. Up to ``MOST_LINES`` other tokens are grey lines; of more, the middle nine
-    tenths are a band, and the longest vector is a line.
+    ``norms`` as from ``stream_norms``; ``measure`` names what they hold; ``depth`` is marked by a ring. Up to
+    ``MOST_LINES`` other tokens are grey lines; of more, the middle nine tenths are a band, and the longest vector is a
+    line.
     """
     wide = norms.pivot(index="depth", columns="token", values="norm")
     layers_passed = [depth / 2 for depth in wide.index]
@@ -34,8 +43,13 @@ def stream_norm_lines(norms: pd.DataFrame, labels: Sequence[str], selected: int,
         marker={"size": 5}, name="the selected token",
         hovertemplate=f"{selected} <b>{names[selected]}</b><br>{HOVER}",
     )  # fmt: skip
+    if depth is not None:
+        figure.add_scatter(
+            x=[depth / 2], y=[wide[selected].loc[depth]], mode="markers", hoverinfo="skip",
+            marker={"size": 15, "color": "rgba(0,0,0,0)", "line": {"color": RESIDUAL, "width": 2.5}},
+        )  # fmt: skip
     _add_name(figure, layers_passed[-1], float(wide[selected].iloc[-1]), names[selected], RESIDUAL)
-    figure = styled(figure, height=height, x="layers passed", y="L2 length of the vector (log)")
+    figure = styled(figure, height=height, x="layers passed", y=f"{measure} of the vector (log)")
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     figure.update_xaxes(range=[-0.3, layers_passed[-1] * 1.12 + 0.3])
     return figure

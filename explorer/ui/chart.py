@@ -5,6 +5,7 @@ import streamlit as st
 from explorer.figures.theme import Figure
 from explorer.ui.export import Table, csv_bytes
 
+MOST_ROWS = 1_000
 HIDDEN_BUTTONS = ["zoom2d", "pan2d", "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d"]
 
 
@@ -20,10 +21,12 @@ def chart(figure: Figure, *, name: str, summary: str) -> None:
 
 
 def numbers(table: Table, *, name: str, snippet: str) -> None:
-    """The rows behind a chart, as a table and a file, and the code that prints them."""
+    """The rows behind a chart, the first of them as a table and all as a file, and the code that prints them."""
     data, code = st.columns(2)
     with data.expander("Table of these numbers", icon=":material/table:"):
-        st.dataframe(table, hide_index=True, width="stretch", key=f"{name}-table")
+        st.dataframe(table.head(MOST_ROWS), hide_index=True, width="stretch", key=f"{name}-table")
+        if len(table) > MOST_ROWS:
+            st.caption(f"The first {MOST_ROWS:,} of {len(table):,} rows. The file has them all.")
         st.download_button(
             "Download as CSV",
             data=lambda: csv_bytes(table),

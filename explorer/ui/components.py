@@ -42,25 +42,64 @@ def token_strip(
     name: str = "Tokens of the prompt",
     key: str = "tokens",
 ) -> None:
-    """The tokens as chips; a click calls ``on_pick`` with the token's place. ``coloured`` marks the kind of each."""
-    shown = tokens[:MAX_CHIPS]
+    """The tokens as chips; a click calls ``on_pick`` with the token's place. ``coloured`` marks the kind of each.
+
+    Of more than ``MAX_CHIPS`` those around the selected one are drawn, with a way to those before and after.
+    """
+    drawn = drawn_part(len(tokens), selected)
+    shown = tokens[drawn.start : drawn.stop]
     groups = [token.group for token in shown]
     data = {
         "name": name,
+        "word": "Token",
         "labels": [token.label for token in shown],
-        "ids": [token.id for token in shown],
+        "captions": [str(token.id) for token in shown],
+        "captioned": "id",
         "kinds": [str(token.kind) for token in shown],
         "joined": [i > 0 and group is not None and group == groups[i - 1] for i, group in enumerate(groups)],
-        "selected": selected,
         "coloured": coloured,
-        "more": "" if len(tokens) <= MAX_CHIPS else f"{len(tokens) - MAX_CHIPS:,} more tokens are not drawn.",
     }
+    _chips(data, drawn, len(tokens), selected, on_pick, key)
 
+
+def piece_strip(
+    labels: Sequence[str], counts: Sequence[int], *, selected: int, on_pick: Callable[[int], None], name: str, key: str
+) -> None:
+    """The pieces that a text is cut into, with the number of tokens of each; a click calls ``on_pick`` with its place."""
+    drawn = drawn_part(len(labels), selected)
+    shown = labels[drawn.start : drawn.stop]
+    data = {
+        "name": name,
+        "word": "Piece",
+        "labels": list(shown),
+        "captions": [f"{count} token{'' if count == 1 else 's'}" for count in counts[drawn.start : drawn.stop]],
+        "captioned": "",
+        "kinds": [""] * len(shown),
+        "joined": [False] * len(shown),
+        "coloured": False,
+    }
+    _chips(data, drawn, len(labels), selected, on_pick, key)
+
+
+def drawn_part(count: int, selected: int, most: int = MAX_CHIPS) -> range:
+    """Which of ``count`` places are drawn: at most ``most``, the selected one well inside.
+
+    The part moves by half its length, so that most clicks leave it where it is.
+    """
+    half = most // 2
+    start = max(0, min(max(selected, 0) // half * half - half // 2, count - most))
+    return range(start, min(count, start + most))
+
+
+def _chips(
+    data: dict[str, object], drawn: range, count: int, selected: int, on_pick: Callable[[int], None], key: str
+) -> None:
     def picked() -> None:
         place = st.session_state[key].picked
-        if isinstance(place, int):
+        if isinstance(place, int) and 0 <= place < count:
             on_pick(place)
 
+    data |= {"first": drawn.start, "count": count, "selected": selected}
     _TOKEN_STRIP(key=key, data=data, on_picked_change=picked)
 
 

@@ -6,7 +6,8 @@ import streamlit as st
 
 from explorer.ui import state
 from explorer.ui.state import bound
-from explorer.ui.view import MAX_DRAWS, MAX_SEED, OWN
+from explorer.ui.view import MAX_DRAWS, MAX_SEED
+from explorer.ui.vocabularies import vocabulary_names
 
 
 def sampler_controls() -> None:
@@ -37,13 +38,13 @@ def draw_controls() -> None:
 
 def vocabulary_controls(own_name: str) -> None:
     """Which vocabulary cuts the text, and how."""
-    names = {OWN: own_name, "llama3": "Llama 3.1"}
+    names = vocabulary_names(own_name)
     begin = {"auto": "as its model does", "on": "with", "off": "without"}
     reading = {False: "are text", True: "are special"}
-    vocabulary, bos, special = st.columns([2, 2, 2], gap="medium")
+    vocabulary, bos, special = st.columns([3, 2, 2], gap="medium")
     with vocabulary:
         st.radio("Vocabulary", [*names], format_func=names.__getitem__, horizontal=True, **bound("vocabulary"))
-        st.caption("Each model has its own list of pieces.")
+        st.caption("Each model has its own list of pieces. cl100k_base is GPT-4's, o200k_base GPT-4o's.")
     with bos:
         st.radio("Begin-of-text token", [*begin], format_func=begin.__getitem__, horizontal=True, **bound("bos"))
         st.caption("Some models expect a special token before the text.")

@@ -17,6 +17,14 @@ class Table(Protocol):
         """The names of the columns."""
         ...
 
+    def __len__(self) -> int:
+        """How many rows."""
+        ...
+
+    def head(self, n: int = ...) -> "Table":
+        """The first rows."""
+        ...
+
     def itertuples(self, index: bool = ...) -> Iterable[tuple[object, ...]]:
         """The rows."""
         ...

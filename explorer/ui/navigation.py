@@ -28,6 +28,15 @@ PAGES = {
             "possible next token."
         ),
     ),
+    "architecture": PageEntry(
+        file="pages/architecture.py",
+        title="Architecture",
+        icon=":material/account_tree:",
+        opening=(
+            "Follow your text from top to bottom through every part of the model. Click a box: what it does and why, "
+            "what it costs, the code that runs, and the numbers that just flowed through it."
+        ),
+    ),
     "tokenizer": PageEntry(
         file="pages/tokenizer.py",
         title="Tokenizer",
@@ -35,6 +44,15 @@ PAGES = {
         opening=(
             "A model never sees letters: it sees the numbers of pieces from a fixed vocabulary. "
             "Click a piece to see its bytes, and watch what a space, a digit or an accent does to the cut."
+        ),
+    ),
+    "embedding": PageEntry(
+        file="pages/embedding.py",
+        title="Embedding",
+        icon=":material/grid_on:",
+        opening=(
+            "Every token id picks one row of a table of learned numbers: the vector that the layers will work on. "
+            "Look at the rows of your tokens, and at which rows of the whole vocabulary lie closest to the chosen one."
         ),
     ),
     "residual_stream": PageEntry(

@@ -8,6 +8,7 @@ from explorer.architecture.blueprint import Blueprint
 from explorer.engine.engine import ModelInfo, Phase
 from explorer.tokenizer.encoding import Encoding, Token
 from explorer.tokenizer.tokenizer import Tokenizer
+from explorer.trace.embedding_rows import NearestRows
 from explorer.trace.readout import Readout, Vectors
 from explorer.trace.trace import Trace, TraceRequest
 from explorer.ui import resources, state
@@ -61,18 +62,20 @@ class Page:
         """``template`` with the fields of the view, and ``values``, in place of their names."""
         return template.format(**(asdict(self.view) | values))
 
-    def read_as(self, vocabulary: str) -> Encoding:
-        """The prompt as another vocabulary cuts it. Ends the page, with progress, while that vocabulary is fetched."""
+    def reader(self, vocabulary: str) -> Tokenizer:
+        """The tokenizer of a vocabulary. Ends the page, with progress, while that vocabulary is fetched."""
         if vocabulary == OWN:
-            return self.encoding
+            return self.tokenizer
         engine = resources.engine()
         wake(engine, vocabulary)
         if engine.state(vocabulary).phase is not Phase.READY:
             model_progress(engine, vocabulary)
             st.stop()
-        return resources.vocabulary(vocabulary).encode(
-            self.view.prompt, special=self.view.special, bos=self.view.with_bos
-        )
+        return resources.vocabulary(vocabulary)
+
+    def read_as(self, tokenizer: Tokenizer) -> Encoding:
+        """The prompt as ``tokenizer`` cuts it, with the special tokens that the view asks for."""
+        return tokenizer.encode(self.view.prompt, special=self.view.special, bos=self.view.with_bos)
 
     def parameter(self, name: str, rows: tuple[int, ...] | None = None) -> Vectors:
         """Learned numbers by their address, such as ``layers.3.attention_norm.gain``; call ``run`` first."""
@@ -85,6 +88,16 @@ class Page:
             return resources.engine().readout(
                 self.view.model, vectors, count=count, normalised=normalised, watched=watched
             )
+
+    def nearest(self, vectors: Vectors, *, count: int) -> NearestRows:
+        """The rows of the embedding nearest to vectors (vector, d_model), by cosine; call ``trace`` first."""
+        with named_errors():
+            return resources.engine().nearest(self.view.model, vectors, count=count)
+
+    def one_hot_product(self, token_id: int) -> Vectors:
+        """One-hot vector times embedding matrix, multiplied out: (d_model,); call ``trace`` first."""
+        with named_errors():
+            return resources.engine().one_hot_product(self.view.model, token_id)
 
     def run(
         self,

@@ -47,6 +47,12 @@ def blueprint(model: str) -> Blueprint:
     return Blueprint(engine().card(model).config)
 
 
+@cache
+def blueprint_of(config: ModelConfig) -> Blueprint:
+    """Shapes and code of a model of these sizes."""
+    return Blueprint(config)
+
+
 def known_sizes() -> Mapping[str, ModelConfig]:
     """The published sizes that everyone asks about, by id, whether or not their weights are here."""
     return engine().known()

@@ -3,7 +3,7 @@
 No other module touches ``st.query_params`` or the keys of widgets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypedDict
 
 import streamlit as st
@@ -42,6 +42,17 @@ def fit(**most: int) -> View:
     _tell(
         f"fit-{'-'.join(most)}", [f"{name} goes up to {limit} here; that is shown." for name, limit in beyond.items()]
     )
+    return view
+
+
+def fit_choice(**allowed: Collection[str]) -> View:
+    """The view with the named fields held to what there is to choose; what is not there falls back, and is told once."""
+    view = current()
+    lost = [name for name, names in allowed.items() if getattr(view, name) not in names]
+    if lost:
+        view = view.changed(**{name: getattr(View(), name) for name in lost})
+        st.session_state[_VIEW] = view
+    _tell(f"choice-{'-'.join(allowed)}", [f"{name} is not one of {', '.join(allowed[name])}." for name in lost])
     return view
 
 

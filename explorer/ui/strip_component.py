@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -24,7 +25,7 @@ def strip(
     unit: str = "",
     limit: float | None = None,
     middle: float = 0.0,
-    root: bool = False,
+    scale: Literal["linear", "root", "log"] = "linear",
     marks: Sequence[tuple[int, str]] = (),
     height: int = 22,
     gutter: int = 96,
@@ -35,8 +36,9 @@ def strip(
     """``values`` (row, column), or (column,) for one row, as coloured cells.
 
     ``name`` says what is drawn, for those who cannot see it; ``column`` is the word for a column and ``columns`` their
-    names, numbers without them. Colours are full at ``middle`` ± ``limit``, the largest distance unless given; with
-    ``root`` they grow with the square root, so that small values show. ``marks`` name columns, most important first: a
+    names, numbers without them. Colours are full at ``middle`` ± ``limit``, the largest distance unless given. The
+    scale "root" lets them grow with the square root, so that small values show; "log" is for numbers above 0 and runs
+    from the smallest to ``limit``. ``marks`` name columns, most important first: a
     mark that would cover an earlier one is left out. ``height`` is that of one row and ``gutter`` the width for their
     names, in pixels. ``selected`` is a row and a column, -1 for none. A click, or Enter, calls ``on_pick`` with the row
     and the column. Of more than ``MOST_CELLS`` cells, neighbouring columns are joined: the strongest is shown.
@@ -46,6 +48,7 @@ def strip(
     shown = strongest_of_blocks(table, block, middle)
     finite = np.abs(shown[np.isfinite(shown)] - middle)
     most = limit if limit is not None else float(finite.max(initial=0.0))
+    above = shown[np.isfinite(shown) & (shown > 0)]
 
     def picked() -> None:
         cell = st.session_state[key].picked
@@ -65,7 +68,8 @@ def strip(
             "unit": unit,
             "limit": most or 1.0,
             "middle": middle,
-            "root": root,
+            "scale": scale,
+            "low": float(above.min(initial=most)) if scale == "log" else 0.0,
             "marks": [(place // block, label) for place, label in marks],
             "height": height,
             "gutter": gutter if len(rows) else 0,

@@ -12,8 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Self, TypedDict
 
+from explorer.architecture.catalogue import PART
+from explorer.architecture.plan import BLOCKS
+
 VERSION = "1"
 MAX_CHARACTERS = 20_000
+MAX_SHORT = 200
 PACKED = "z."
 OWN = "own"
 DEFAULT_SEED = 11
@@ -86,6 +90,12 @@ def _numbers(fewest: int, most: int) -> Callable[[str], str]:
 def _model_id(text: str) -> str:
     if not MODEL_ID.fullmatch(text):
         raise UnusableValueError("is not the id of a model")
+    return text
+
+
+def _short(text: str) -> str:
+    if len(text) > MAX_SHORT:
+        raise UnusableValueError(f"has {len(text):,} characters; the limit is {MAX_SHORT}")
     return text
 
 
@@ -180,6 +190,18 @@ class View:
     seed: int = _int(DEFAULT_SEED, 0, MAX_SEED)
     draw: int = _int(1, 1, MAX_DRAWS)
     vocabulary: str = field(default=OWN, metadata={"rule": _Rule(_choice(OWN, "llama3", "cl100k_base", "o200k_base"))})
+    step: int = _int(0, 0, 10_000)
+    lookup: str = field(default="Paris", metadata={"rule": _Rule(_short)})
+    first_dimension: int = _int(0, 0, 1_000_000)
+    n_dimensions: int = _int(4, 1, 64)
+    term_a: str = field(default=" king", metadata={"rule": _Rule(_short)})
+    term_b: str = field(default=" man", metadata={"rule": _Rule(_short)})
+    term_c: str = field(default=" woman", metadata={"rule": _Rule(_short)})
+    part: str = field(default="attention", metadata={"rule": _Rule(_choice(*PART))})
+    inside: str = field(default="none", metadata={"rule": _Rule(_choice("none", "both", *BLOCKS))})
+    shapes: str = field(default="numbers", metadata={"rule": _Rule(_choice("numbers", "symbols"))})
+    size: str = field(default="running", metadata={"rule": _Rule(_model_id)})
+    against: str = field(default="none", metadata={"rule": _Rule(_model_id)})
     bos: str = field(default="auto", metadata={"rule": _Rule(_choice("auto", "on", "off"))})
 
     @property
@@ -191,6 +213,12 @@ class View:
     def with_bos(self) -> bool | None:
         """Whether to begin the text with the token that says so; None leaves it to the vocabulary."""
         return {"auto": None, "on": True, "off": False}[self.bos]
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The blocks of the diagram that show their inside: those chosen, and the one around the selected part."""
+        chosen = BLOCKS if self.inside == "both" else (self.inside,)
+        return frozenset((*chosen, PART[self.part].inside)) & frozenset(BLOCKS)
 
     @property
     def numbers(self) -> tuple[float, ...]:

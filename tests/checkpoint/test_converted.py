@@ -11,10 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.checkpoint.open_checkpoint import open_checkpoint
 from explorer.checkpoint.converted import ConvertedFile, convert
 from explorer.checkpoint.digest import file_sha256
 from explorer.checkpoint.gguf_file import GGUFFile
+from explorer.checkpoint.open_checkpoint import open_checkpoint
 from explorer.errors import BadModelFile, Cancelled, DownloadFailed
 from tests.conftest import DATA
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from explorer.engine.device import choose_device, choose_dtype, is_out_of_memory
+from explorer.engine.device import choose_device, is_out_of_memory
 from explorer.errors import BadValue
 
-CPU, GPU = torch.device("cpu"), torch.device("cuda")
+CPU = torch.device("cpu")
 
 
 def test_auto_is_the_gpu_where_there_is_one() -> None:
@@ -19,14 +19,6 @@ def test_a_gpu_that_is_not_there_is_refused_by_name() -> None:
     with pytest.raises(BadValue, match=missing) as refusal:
         choose_device(missing)
     assert "EXPLORER_DEVICE" in refusal.value.remedy
-
-
-def test_auto_precision_is_wide_on_the_cpu_and_narrow_on_a_gpu() -> None:
-    assert choose_dtype("auto", CPU) == torch.float32
-    assert choose_dtype("auto", GPU) == torch.bfloat16
-    assert [choose_dtype(name, CPU) for name in ("float32", "bfloat16", "float16")] == [
-        torch.float32, torch.bfloat16, torch.float16,
-    ]  # fmt: skip
 
 
 def test_torchs_own_words_for_a_full_memory_are_understood() -> None:
