@@ -7,7 +7,16 @@ import numpy as np
 import streamlit as st
 
 from explorer.analysis import attention
-from explorer.analysis.head_scan import HeadScan, drawn_map, joined, repeat_scan, scan, scan_batches, scan_taps
+from explorer.analysis.head_scan import (
+    HeadScan,
+    drawn_map,
+    joined,
+    repeat_scan,
+    scan,
+    scan_batches,
+    scan_taps,
+    thumbnail_size,
+)
 from explorer.analysis.head_table import LEAST_BEYOND, RULES, head_table, repeated_random_tokens
 from explorer.figures.attention import cell_bars
 from explorer.figures.theme import ATTENTION, EMBEDDING
@@ -23,7 +32,8 @@ from explorer.ui.score_table import Column, Row, score_table
 from explorer.ui.weighted_text import weighted_text
 from explorer.ui.words import error
 
-THUMBNAIL, SHARED = 32, 96  # pixels of a map in the grid, and of one among those that share a key
+SHARED = 96  # pixels of a map among those that share a key
+LISTED = 1_200  # heads in the table
 MAP_CELLS, NAMED, WINDOW = 256, 48, 32  # cells a side at most, cells that are named, cells around the chosen one
 SINK_SHARE = 0.5
 SNIPPET = """from explorer.analysis.attention import attention_taps, row_table
@@ -92,6 +102,7 @@ def draw_map() -> None:
         colour=view.colour, verb="reads" if each == 1 else "read",
         on_pick=lambda row, column: state.go(token=spans[row][-1], source=spans[column][0]),
     )  # fmt: skip
+    st.caption("Rows are the tokens that read, from the top; columns are the tokens they read.")
     if each > 1:
         st.caption(f"A cell stands for {each} × {each} tokens and shows the largest value among them.")
     if named:
@@ -235,7 +246,7 @@ o_t = \sum_{s \le t} A_{ts}\, v_s
 
 def scanned(batch: range) -> HeadScan:
     """The heads of some layers on the prompt."""
-    return scan(page.trace(ids, taps=scan_taps(batch)), batch, THUMBNAIL)
+    return scan(page.trace(ids, taps=scan_taps(batch)), batch, size)
 
 
 def repeated(batch: range) -> HeadScan:
@@ -243,12 +254,13 @@ def repeated(batch: range) -> HeadScan:
     return repeat_scan(page.trace(random_ids, taps=scan_taps(batch)), batch)
 
 
+size = thumbnail_size(config)
 begin = page.tokenizer.encode("").ids
 random_ids = repeated_random_tokens(config.vocab_size, begin)
 with grid_place:  # last, because a long prompt takes a while: all else is there already
     every = joined(
         [
-            kept(("heads", view.model, ids, THUMBNAIL, batch), partial(scanned, batch))
+            kept(("heads", view.model, ids, size, batch), partial(scanned, batch))
             for batch in scan_batches(config, len(ids))
         ]
     )
@@ -264,10 +276,11 @@ with grid_place:  # last, because a long prompt takes a while: all else is there
         on_pick=lambda row, column: state.go(head=row, layer=column),
     )  # fmt: skip
     st.caption(
-        "Every square is one head's map: queries from top to bottom, keys from left to right. Click one to open it."
+        "Every square is the map of one head: a column for each layer, a row for each head. Click one to open it."
     )
 with table_place:
     table = head_table(every, repeats)
+    listed = table.sort_values("induction", ascending=False).head(LISTED)
     score_table(
         COLUMNS,
         [
@@ -275,7 +288,7 @@ with table_place:
                 id=f"{row['layer']}-{row['head']}", name=f"L{row['layer']} H{row['head']}",
                 cells=[row["layer"] * config.n_heads + row["head"], row["label"], *(row[score] for score in SCORES)],
             )
-            for row in table.to_dict("records")
+            for row in listed.to_dict("records")
         ],
         name="Scores of all heads", sort=8, opened=f"{layer}-{head}", tone=ATTENTION, key="head-table",
         on_pick=lambda name: state.go(layer=int(name.split("-")[0]), head=int(name.split("-")[1])),
@@ -286,4 +299,6 @@ with table_place:
         "The last two columns are measured on random tokens repeated four times (Olsson et al. 2022), the others on "
         "your text."
     )
-    numbers(table, name="heads", snippet=page.snippet(TABLE_SNIPPET, begin=begin))
+    if len(listed) < len(table):
+        st.caption(f"Listed are the {len(listed):,} heads of {len(table):,} with the highest induction score.")
+    numbers(listed.sort_index(), name="heads", snippet=page.snippet(TABLE_SNIPPET, begin=begin))

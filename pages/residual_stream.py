@@ -231,8 +231,8 @@ details(
     subject="residual_stream",
     formula=r"""
 \begin{aligned}
-x_{l+\frac12} &= x_l + \mathrm{Attention}(\mathrm{RMSNorm}(x_l)) \\
-x_{l+1} &= x_{l+\frac12} + \mathrm{FeedForward}(\mathrm{RMSNorm}(x_{l+\frac12}))
+x_{l+\frac12} &= x_l + \mathrm{Attn}(\mathrm{Norm}(x_l)) \\
+x_{l+1} &= x_{l+\frac12} + \mathrm{FFN}(\mathrm{Norm}(x_{l+\frac12}))
 \end{aligned}
 """,
     taps=("tap.embedded", "layers.0.tap.after_attention", "layers.0.tap.after_feed_forward"),

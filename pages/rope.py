@@ -203,10 +203,11 @@ def speeds_and_scaling() -> None:
     running, published = st.columns(2, gap="large")
     with running:
         st.markdown(f"**Runs here: {literal(config.name)}**")
-        scaling = "no scaling" if config.rope_scaling is None else "scaled"
-        st.caption(f"theta {config.rope_theta:,.0f}, {scaling}, {len(here)} pairs. The ring marks pair {view.pair}.")
+        scaled = config.rope_scaling is not None
+        how = f"scaled, {rope.zones(here)}" if scaled else "no scaling"
+        st.caption(f"theta {config.rope_theta:,.0f}, {len(here)} pairs: {how}. The ring marks pair {view.pair}.")
         chart(
-            wavelength_lines(here, {"context": config.context}, shade=False, selected=view.pair),
+            wavelength_lines(here, {"context": config.context}, shade=scaled, selected=view.pair),
             name="speeds-here",
             summary=(
                 f"Positions per turn in {config.name}: from {here['wavelength'].min():.3g} for pair 0 to "

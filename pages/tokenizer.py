@@ -73,7 +73,7 @@ with picture:
     )
     if count:
         token_facts(encoding.tokens, place)
-numbers(token_table(encoding.tokens), name="tokens", snippet=page.snippet(TOKENS, with_bos=view.with_bos))
+    numbers(token_table(encoding.tokens), name="tokens", snippet=page.snippet(TOKENS, with_bos=view.with_bos))
 
 st.subheader("The same text in other vocabularies", anchor=False)
 names = vocabulary_names(own_name)
@@ -84,7 +84,7 @@ chart(
     name="vocabularies",
     summary="; ".join(f"{row.vocabulary}: {row.tokens:,} tokens" for row in counts.itertuples()),
 )
-st.caption("A larger vocabulary needs fewer tokens, and a taller table. A begin-of-text token counts where one is added.")
+st.caption("More rows in the table, fewer tokens for most texts. A begin-of-text token counts where one is added.")
 await_rest()
 numbers(counts, name="vocabularies", snippet=page.snippet(COUNTS, with_bos=view.with_bos))
 
@@ -118,8 +118,8 @@ if count:
         [
             Fact(name="This piece", value=f"{len(ids)} token{'' if len(ids) == 1 else 's'}", note=replay.words),
             Fact(
-                name="Replay gives the same ids", note=f"of {check.replayed:,} different pieces; {merges.ORIGIN[check.by]}",
-                value=f"{check.agreed:,}",
+                name="Replay gives the same ids", value=f"{check.agreed:,} of {check.replayed:,} different pieces",
+                note=merges.ORIGIN[check.by],
             ),
         ],
         key="merge-facts",
@@ -165,8 +165,8 @@ score_table(
     on_pick=lambda language: state.go(prompt=sentences[language], token=-1, step=0),
 )  # fmt: skip
 st.caption(
-    "Article 1 of the Universal Declaration of Human Rights. Who writes in a language with many tokens a sentence waits "
-    "longer, pays more, and fills the context sooner, for the same words. Click a language to read it above."
+    "Article 1 of the Universal Declaration of Human Rights. Where a sentence takes more tokens, its writers wait "
+    "longer, pay more and fill the context sooner, for the same words. Click a language to read it above."
 )
 numbers(table, name="languages", snippet=page.snippet(LANGUAGES))
 long_text(tokenizers)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from explorer.trace.embedding_rows import NearestRows, Vectors
 
@@ -35,6 +36,12 @@ def row_table(vectors: Vectors, ids: Sequence[int], labels: Sequence[str], dimen
     return pd.concat([table, pd.DataFrame(values, columns=[f"dimension {each}" for each in dimensions])], axis=1)
 
 
+def value_table(vector: Tensor) -> pd.DataFrame:
+    """One row per dimension of a vector (d_model,): its number and its value."""
+    values = vector.float().numpy()
+    return pd.DataFrame({"dimension": range(len(values)), "value": values})
+
+
 def cosines(vectors: Vectors) -> NDArray[np.float32]:
     """The cosine of the angle between every two of some vectors: (token, token); 0 where one has no length."""
     vectors = vectors.float()
@@ -46,12 +53,13 @@ def cosines(vectors: Vectors) -> NDArray[np.float32]:
 def cosine_table(matrix: NDArray[np.float32], names: Sequence[str], first: int = 0) -> pd.DataFrame:
     """One row per pair of tokens, most similar first; ``first`` is the place of the first token."""
     left, right = np.triu_indices(len(matrix), k=1)
+    named = np.array(names, dtype=object)
     table = pd.DataFrame(
         {
             "place": left + first,
-            "token": [names[place] for place in left],
+            "token": named[left],
             "other place": right + first,
-            "other token": [names[place] for place in right],
+            "other token": named[right],
             "cosine": matrix[left, right],
         }
     )

@@ -18,6 +18,7 @@ from explorer.trace.trace import Trace
 BLOCK_WEIGHTS = 1 << 22  # how many weights are in memory at a time
 LEVELS = 15  # shades above nothing that a small map is drawn in
 FLOAT32_BYTES = 4
+MANY_HEADS = 1_200
 SCAN_BYTES = 24 << 20  # queries and keys that are asked for at a time
 
 Pixels = NDArray[np.uint8]
@@ -44,6 +45,11 @@ def joined(scans: Sequence[HeadScan]) -> HeadScan:
         pixels=np.concatenate([scan.pixels for scan in scans]),
         scores={name: np.concatenate([scan.scores[name] for scan in scans]) for name in names},
     )
+
+
+def thumbnail_size(config: ModelConfig) -> int:
+    """Pixels of a map's side in the grid of all heads: fewer where there are very many heads."""
+    return 32 if config.n_layers * config.n_heads <= MANY_HEADS else 16
 
 
 def scan_taps(layers: Sequence[int]) -> frozenset[str]:
@@ -89,7 +95,7 @@ def repeat_scan(trace: Trace, layers: Sequence[int]) -> HeadScan:
 def drawn_map(weights: NDArray[np.float32], size: int) -> Pixels:
     """The pixels (size, size) of one map (query, key), as in ``scan``."""
     edges = _edges(len(weights), size)
-    return _drawn(np.maximum.reduceat(np.maximum.reduceat(weights, edges, axis=1), edges, axis=0), size)
+    return _drawn(np.maximum.reduceat(np.maximum.reduceat(weights, edges, axis=0), edges, axis=1), size)
 
 
 def _edges(n_tokens: int, size: int) -> NDArray[np.int64]:
@@ -114,9 +120,9 @@ def _scan_layer(trace: Trace, layer: int, size: int) -> tuple[Pixels, dict[str, 
     for drawn, start, weights in _blocks(query, key, edges):
         stop = start + weights.shape[1]
         columns = edges[edges < stop]
-        wide = np.maximum.reduceat(weights.numpy(), columns, axis=2)
         rows = edges[drawn.start : drawn.stop] - start
-        pixels[:, drawn.start : drawn.stop, : len(columns)] = np.maximum.reduceat(wide, rows, axis=1)
+        wide = np.maximum.reduceat(weights.numpy(), rows, axis=1)  # rows first: what is left is then small
+        pixels[:, drawn.start : drawn.stop, : len(columns)] = np.maximum.reduceat(wide, columns, axis=2)
         for name, values in _row_sums(weights, start).items():
             sums[name] = sums.get(name, torch.zeros(len(query), dtype=torch.float64)) + values
     return _drawn(pixels, size), _means(sums, n_tokens)

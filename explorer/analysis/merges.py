@@ -86,16 +86,15 @@ def replay(tokenizer: Tokenizer, piece: str, ids: Sequence[int]) -> Replay:
 def sentence(steps: Sequence[MergeStep], taken: int) -> str:
     """In words: what the last of ``taken`` merges joined, and what joins next."""
     last = steps[taken - 1] if taken else None
-    done = (
-        f"{visible_bytes(last.left)} + {visible_bytes(last.right)} became {visible_bytes(last.result)}, rank {last.rank:,}."
-        if last
-        else "Every byte stands alone."
-    )
+    done = "Every byte stands alone."
+    if last is not None:
+        pair = f"{visible_bytes(last.left)} + {visible_bytes(last.right)}"
+        done = f"{pair} became {visible_bytes(last.result)}, rank {last.rank:,}."
     if taken == len(steps):
         return f"Merge {taken} of {len(steps)}. {done} No two neighbours may join any more."
     following = steps[taken]
     pair = f"{visible_bytes(following.left)} + {visible_bytes(following.right)}"
-    return f"Merge {taken} of {len(steps)}. {done} Next joins {pair}: of all neighbours the lowest rank, {following.rank:,}."
+    return f"Merge {taken} of {len(steps)}. {done} Next joins {pair}: the lowest rank of all, {following.rank:,}."
 
 
 def moment(tokenizer: Tokenizer, piece: str, steps: Sequence[MergeStep], taken: int) -> Moment:

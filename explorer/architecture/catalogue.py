@@ -27,15 +27,16 @@ PARTS = (
         code="explorer.model.embedding.TokenEmbedding", line="embedding(token_ids, self.weight)",
     ),
     Part(
-        id="rope_angles", title="RoPE angles", kind=Kind.AUXILIARY, note="θ @rope_theta, @rope_scaling",
+        id="rope_angles", title="RoPE angles", kind=Kind.AUXILIARY, note="θ @rope_theta\n@rope_scaling",
         code="explorer.model.rope.rotation_angles", line="torch.outer", page="rope",
     ),
     Part(
-        id="layer", title="Transformer layer", kind=Kind.STRUCTURE, address="layers.{layer}", taps=(AFTER_FEED_FORWARD,),
-        page="residual_stream", code=LAYER, line="x = self.tap.before(x)",
+        id="layer", title="Transformer layer", kind=Kind.STRUCTURE, address="layers.{layer}",
+        taps=(AFTER_FEED_FORWARD,), page="residual_stream", code=LAYER, line="x = self.tap.before(x)",
     ),
     Part(
-        id="attention_norm", title="RMSNorm before attention", label="RMSNorm", kind=Kind.NORM, address="layers.{layer}.attention_norm", inside="layer",
+        id="attention_norm", title="RMSNorm before attention", label="RMSNorm", kind=Kind.NORM,
+        address="layers.{layer}.attention_norm", inside="layer",
         taps=(f"{ATTEND}.tap.input",), note="@d_model gains", page="normalization", code=RMS_NORM, line=NORMALISE,
     ),
     Part(
@@ -74,7 +75,8 @@ PARTS = (
         code=ATTENTION, line="rotate(",
     ),
     Part(
-        id="kv_cache", title="KV cache", kind=Kind.AUXILIARY, note="@kv_bytes_layer per token, layer", inside="layer",
+        id="kv_cache", title="KV cache", kind=Kind.AUXILIARY, note="@kv_bytes_layer a token\nin each layer",
+        inside="layer",
         taps=(f"{ATTEND}.tap.rotated_key", f"{ATTEND}.tap.value"), page="generation",
         code="explorer.model.kv_cache.KVCache", line="[:, :, self.length : end]",
     ),
@@ -101,11 +103,13 @@ PARTS = (
         code=ATTENTION, line="self.output(self.tap.mixed(mixed)",
     ),
     Part(
-        id="attention_add", title="Residual add after attention", label="+", kind=Kind.NORM, inside="layer", taps=(AFTER_ATTENTION,), page="residual_stream",
+        id="attention_add", title="Residual add after attention", label="+", kind=Kind.NORM,
+        inside="layer", taps=(AFTER_ATTENTION,), page="residual_stream",
         code=LAYER, line="self.tap.after_attention(x + ",
     ),
     Part(
-        id="feed_forward_norm", title="RMSNorm before the feed-forward", label="RMSNorm", kind=Kind.NORM, address="layers.{layer}.feed_forward_norm",
+        id="feed_forward_norm", title="RMSNorm before the feed-forward", label="RMSNorm", kind=Kind.NORM,
+        address="layers.{layer}.feed_forward_norm",
         inside="layer", taps=(f"{FEED}.tap.input",), note="@d_model gains", page="normalization",
         code=RMS_NORM, line=NORMALISE,
     ),
@@ -138,12 +142,13 @@ PARTS = (
         code=SWIGLU, line="self.down(product)",
     ),
     Part(
-        id="feed_forward_add", title="Residual add after the feed-forward", label="+", kind=Kind.NORM, inside="layer", taps=(AFTER_FEED_FORWARD,),
+        id="feed_forward_add", title="Residual add after the feed-forward", label="+", kind=Kind.NORM,
+        inside="layer", taps=(AFTER_FEED_FORWARD,),
         page="residual_stream", code=LAYER, line="self.tap.after_feed_forward(x + ",
     ),
     Part(
-        id="final_norm", title="Final RMSNorm", label="Final RMSNorm", kind=Kind.NORM, address="norm", taps=("tap.normalised",),
-        note="@d_model gains", page="normalization", code=RMS_NORM, line=NORMALISE,
+        id="final_norm", title="Final RMSNorm", label="Final RMSNorm", kind=Kind.NORM, address="norm",
+        taps=("tap.normalised",), note="@d_model gains", page="normalization", code=RMS_NORM, line=NORMALISE,
     ),
     Part(
         id="unembedding", title="Unembedding", kind=Kind.EMBEDDING, address="unembedding", taps=("tap.logits",),

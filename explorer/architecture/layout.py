@@ -31,8 +31,8 @@ class Measures:
     elbow: float = 9.0
 
 
-WIDE = Measures(width=560, side=132, box=226)
-NARROW = Measures(width=352, side=86, box=150, lane_gap=7, frame=7, gutter=14)
+WIDE = Measures(width=580, side=138, box=226)
+NARROW = Measures(width=360, side=106, box=150, lane_gap=7, frame=7, gutter=14)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,8 @@ class _Placing:
             return y + height
         header = m.header + self.lines(part) * m.line
         # residual paths run down the left; the same room on the right keeps the middle in the middle
-        margin = m.gutter + m.frame if any(flow.kind is FlowKind.RESIDUAL for flow in self._within(part.id)) else m.frame
+        around = any(flow.kind is FlowKind.RESIDUAL for flow in self._within(part.id))
+        margin = m.gutter + m.frame if around else m.frame
         self.boxes[part.id] = Box(x=x, y=y, width=room, height=header, header=header)  # before its parts: drawn below
         end = self.frame(part.id, x=x + margin, y=y + header + m.gap * 0.7, width=room - 2 * margin)
         height = end + m.frame + m.padding - y
@@ -219,10 +220,11 @@ class _Placing:
         start = partner.right, self._port(flow, _other(flow, aside), partner)
         end = side.x, self._port(flow, aside, side)
         rivals = [each for each in self.plan.flows if _touches(each, aside)]
-        distances = sorted((abs(self.boxes[_other(each, aside)].middle[1] - side.middle[1]) for each in rivals))
+        distances = sorted(abs(self.boxes[_other(each, aside)].middle[1] - side.middle[1]) for each in rivals)
         rank = distances.index(abs(partner.middle[1] - side.middle[1]))
         turn = self.measures.width - self.measures.side + self.measures.gutter * (rank + 1) / (len(rivals) + 1)
-        way = (start, (turn, start[1]), (turn, end[1]), end) if abs(start[1] - end[1]) > 1 else (start, (end[0], start[1]))
+        level = abs(start[1] - end[1]) <= 1
+        way = (start, (end[0], start[1])) if level else (start, (turn, start[1]), (turn, end[1]), end)
         return way if flow.target == aside else tuple(reversed(way))
 
     def _port(self, flow: Flow, end: str, box: Box) -> float:

@@ -28,10 +28,11 @@ class Part:
     """A box of the diagram.
 
     ``address`` is the module in the model, ``{layer}`` standing for the number of the layer; empty for what is an
-    operation and no module. ``inside`` is the part that this one belongs to. ``taps`` are the tensors that it hands on,
-    those of the running model first to look at. ``code`` is the dotted name of the class or function that runs, and
-    ``line`` a piece of the lines in it that are this part. ``note`` is the line under the title, with ``@`` before the
-    names of facts. ``label`` is what fits into the box. ``page`` goes deeper. The explanation is ``prose/parts/<id>.md``, its first paragraph the summary.
+    operation and no module. ``inside`` is the part that this one belongs to. ``taps`` are the tensors that it hands on.
+    ``code`` is the dotted name of the class or function that runs, and ``line`` a piece of the lines in it that are
+    this part. ``label`` is what fits into the box, ``note`` what stands under it, with ``@`` before the names of facts.
+    ``page`` goes deeper. ``optional`` parts exist in some families only. The explanation is ``prose/parts/<id>.md``,
+    its first paragraph the summary.
     """
 
     id: str

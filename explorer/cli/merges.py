@@ -26,7 +26,7 @@ def merges(text: str, *, encoding: str | None, model: str | None, bos: bool | No
 def _piece(tokenizer: Tokenizer, encoded: Encoding, number: int) -> Json:
     piece = encoded.pieces[number]
     ids = [encoded.ids[place] for place in encoded.span(number)]
-    row: Json = {"text": piece, "ids": ids, "whole": len(ids) == 1 and tokenizer.takes_whole(piece)}
+    row: dict[str, object] = {"text": piece, "ids": ids, "whole": len(ids) == 1 and tokenizer.takes_whole(piece)}
     if tokenizer.vocabulary.special_ids.intersection(ids):
         return row | {"merges": [], "special": True}
     try:
@@ -37,7 +37,7 @@ def _piece(tokenizer: Tokenizer, encoded: Encoding, number: int) -> Json:
 
 def _step(step: MergeStep) -> Json:
     parts = {"left": step.left, "right": step.right, "result": step.result}
-    row: Json = {"rank": step.rank, "position": step.position}
+    row: dict[str, object] = {"rank": step.rank, "position": step.position}
     for name, data in parts.items():
         row |= {name: _text(data), f"{name}_bytes": data.hex()}
     return row

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from explorer.architecture.blueprint import Blueprint
 from explorer.architecture.catalogue import PART
 from explorer.architecture.facts import facts
-from explorer.architecture.layout import Box, Layout, Measures, Wire, layout
+from explorer.architecture.layout import NARROW, WIDE, Box, Measures, Wire, layout
 from explorer.architecture.part import Flow, FlowKind, Part
 from explorer.architecture.plan import BLOCKS, plan
 from explorer.architecture.prose import filled, summary
@@ -47,11 +47,13 @@ class Drawing:
 
     def lines(self, part: Part) -> list[str]:
         """What stands under the title of ``part``: its sizes, and those of the other model where they are unlike."""
-        own = filled(part.note, self.facts)
-        if self.other is None:
-            return [own] if own else []
-        against = filled(part.note, self.other_facts)
-        return [own, *([against] if against != own else [])] if own else []
+        own = filled(part.note, self.facts).splitlines()
+        against = filled(part.note, self.other_facts).splitlines() if self.other else own
+        return own + [other for line, other in zip(own, against, strict=True) if line != other]
+
+    def unlike_lines(self, part: Part) -> list[str]:
+        """Those of them that are the other model's."""
+        return self.lines(part)[len(part.note.splitlines()) :]
 
     def shape(self, flow: Flow) -> list[str]:
         """The shape of what ``flow`` carries, and the other model's where it is unlike."""
@@ -72,7 +74,7 @@ class Drawing:
         if part.id == "layer":
             return self.model.config.n_layers != self.other.config.n_layers
         unlike = self.model.parameters_of(part.id) != self.other.parameters_of(part.id)
-        return unlike or len(self.lines(part)) > 1
+        return unlike or bool(self.unlike_lines(part))
 
 
 def diagram(drawing: Drawing, measures: Measures) -> str:
@@ -96,6 +98,11 @@ def diagram(drawing: Drawing, measures: Measures) -> str:
         if part.id in BLOCKS:
             _toggle(boxes, part, placed.boxes[part.id])
     return tostring(root, encoding="unicode")
+
+
+def diagrams(drawing: Drawing) -> tuple[str, str]:
+    """The same drawing for where there is room, and for a narrow column."""
+    return diagram(drawing, WIDE), diagram(drawing, NARROW)
 
 
 def words_on_flows(drawing: Drawing, opened: Collection[str]) -> list[str]:
@@ -134,10 +141,11 @@ def _frame(parent: Element, part: Part, box: Box) -> None:
 
 
 def _box(parent: Element, part: Part, box: Box, drawing: Drawing) -> None:
-    lines, differs = drawing.lines(part), drawing.differs(part)
+    lines, unlike, differs = drawing.lines(part), drawing.unlike_lines(part), drawing.differs(part)
+    own = lines[: len(lines) - len(unlike)]
     looks = ["box", part.kind, *(["differs"] if differs else []), *(["open"] if box.header else [])]
     group = SubElement(parent, "g", {"class": " ".join(looks), "data-part": part.id, "data-kind": part.kind})
-    words = [part.title, *lines[:1]] + ([f"differs: {lines[1]}" if len(lines) > 1 else "differs"] if differs else [])
+    words = [part.title, *own, *([f"differs {', '.join(unlike)}".strip()] if differs else [])]
     group.attrib |= {"role": "button", "tabindex": "-1", "aria-pressed": "false"}
     group.set("aria-label", ", ".join(words) + ". " + summary(part.id, drawing.facts))
     SubElement(group, "title").text = part.title
@@ -146,7 +154,7 @@ def _box(parent: Element, part: Part, box: Box, drawing: Drawing) -> None:
     round_sum = part.label == "+"
     _text(group, x, box.middle[1] if round_sum else top, _short(part, drawing), "sum" if round_sum else "name")
     for place, line in enumerate(lines):
-        _text(group, x, top + 16 + 14 * place, line, "note" if place == 0 else "note other")
+        _text(group, x, top + 16 + 14 * place, line, "note" if place < len(own) else "note other")
     if differs:
         _text(group, box.x + 10, box.y + 11, "≠", "unlike")
 
@@ -188,6 +196,3 @@ def _wire(parent: Element, labels: Element, wire: Wire, drawing: Drawing) -> Non
             text = SubElement(labels, "text", {"x": f"{x + 7:.1f}", "y": f"{middle + 14 * place:.1f}", "class": name})
             text.attrib |= {"data-from": flow.source, "data-to": flow.target}
             text.text = shape
-
-
-__all__ = ["Drawing", "Layout", "diagram", "words_on_flows"]

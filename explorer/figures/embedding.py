@@ -30,7 +30,10 @@ def neighbour_bars(table: pd.DataFrame, given: Collection[int] = ()) -> go.Figur
     )  # fmt: skip
     figure.add_scatter(
         y=rows, x=table["cosine"].clip(lower=0), mode="text", textposition="middle right", cliponaxis=False,
-        text=[f"  {cosine:.3f}" + ("  given" if each else "") for cosine, each in zip(table["cosine"], is_given, strict=True)],
+        text=[
+            f"  {cosine:.3f}" + ("  given" if each else "")
+            for cosine, each in zip(table["cosine"], is_given, strict=True)
+        ],
         hoverinfo="skip",
     )  # fmt: skip
     figure = styled(figure, height=ROW_HEIGHT * len(rows) + 60, x="cosine")

@@ -22,9 +22,9 @@ COLOUR_OF = {
 def value_histogram(table: pd.DataFrame, kind: Kind, height: int = 190) -> go.Figure:
     """Bars of ``histogram_of``; counts on a log axis, so that the few large values show beside the many small ones."""
     figure = go.Figure()
-    count = table["count"].to_numpy()
+    count, low, high = table["count"].to_numpy(), table["from"], table["to"]
     figure.add_bar(
-        x=(table["from"] + table["to"]) / 2, y=np.where(count > 0, count, np.nan), width=(table["to"] - table["from"]) * 0.94,
+        x=(low + high) / 2, y=np.where(count > 0, count, np.nan), width=(high - low) * 0.94,
         marker={"color": COLOUR_OF[kind]}, customdata=table[["from", "to"]].to_numpy(),
         hovertemplate="%{y:,} from %{customdata[0]:.4g} to %{customdata[1]:.4g}<extra></extra>",
     )  # fmt: skip

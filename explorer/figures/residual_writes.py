@@ -33,9 +33,9 @@ def write_marks(table: pd.DataFrame, height: int = 460) -> go.Figure:
     figure.add_hline(y=1, line={"color": INK, "width": 1, "dash": "dash"}, row=1, col=1)
     figure.add_hline(y=0, line={"color": INK, "width": 1}, row=2, col=1)
     figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.12, "x": 0})
-    figure.update_yaxes(type="log", title="write ÷ stream (log)", dtick=1, exponentformat="power", row=1, col=1)
-    figure.update_yaxes(range=[-1.08, 1.08], title="cosine", tickvals=[-1, 0, 1], row=2, col=1)
-    figure.update_xaxes(title="layers passed", row=2, col=1)
+    figure.update_yaxes(type="log", title_text="write ÷ stream (log)", dtick=1, exponentformat="power", row=1, col=1)
+    figure.update_yaxes(range=[-1.08, 1.08], title_text="cosine", tickvals=[-1, 0, 1], row=2, col=1)
+    figure.update_xaxes(title_text="layers passed", row=2, col=1)
     return figure
 
 

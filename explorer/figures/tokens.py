@@ -1,5 +1,7 @@
 """Bars of how many tokens each vocabulary makes of a text."""
 
+import math
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -23,13 +25,13 @@ def count_bars(table: pd.DataFrame, selected: str) -> go.Figure:
     figure.add_scatter(
         y=rows, x=table["tokens"], mode="text", textposition="middle right", cliponaxis=False, hoverinfo="skip",
         text=[
-            f"  <b>{tokens:,}</b>" + ("" if each != each else f"  · {each:.2f} characters each")
+            f"  <b>{tokens:,}</b>" + ("" if math.isnan(each) else f" · {each:.2f}")
             for tokens, each in zip(table["tokens"], table["characters_per_token"], strict=True)
         ],
     )  # fmt: skip
-    figure = styled(figure, height=ROW_HEIGHT * len(rows) + 56, x="tokens")
+    figure = styled(figure, height=ROW_HEIGHT * len(rows) + 56, x="tokens · characters per token")
     most = float(table["tokens"].max()) if rows else 1.0
-    figure.update_xaxes(range=[0, max(most, 1.0) * 1.9], nticks=5, tickangle=0, tickformat=",d")
+    figure.update_xaxes(range=[0, max(most, 1.0) * 1.6], nticks=5, tickangle=0, tickformat=",d")
     figure.update_yaxes(
         tickvals=rows, ticktext=names, autorange=False, range=[len(rows) - 0.4, -0.6], showgrid=False,
         tickfont={"size": 13}, ticklabelstandoff=6,

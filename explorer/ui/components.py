@@ -65,7 +65,7 @@ def token_strip(
 def piece_strip(
     labels: Sequence[str], counts: Sequence[int], *, selected: int, on_pick: Callable[[int], None], name: str, key: str
 ) -> None:
-    """The pieces that a text is cut into, with the number of tokens of each; a click calls ``on_pick`` with its place."""
+    """The pieces of a text, with the number of tokens of each; a click calls ``on_pick`` with the piece's place."""
     drawn = drawn_part(len(labels), selected)
     shown = labels[drawn.start : drawn.stop]
     data = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.architecture.blueprint import source_of
+from explorer.architecture.catalogue import PARTS
 from explorer.architecture.cost import kv_bytes_per_token, matrix_operations
 from explorer.architecture.facts import in_bytes, rounded
 from explorer.architecture.part import Flow, FlowKind, Kind, Part
@@ -14,6 +15,8 @@ from explorer.architecture.prose import explanation, summary
 from explorer.architecture.shapes import in_numbers, in_words
 from explorer.figures.diagram import Drawing
 from explorer.ui.components import ASSETS, Fact, fact_list
+from explorer.ui.navigation import PAGES, page_link
+from explorer.ui.view import View
 
 CATEGORIES = {
     Kind.ATTENTION: "Attention",
@@ -67,6 +70,12 @@ def marked_source(part: Part) -> str:
     return "\n".join(line + MARKED if part.line in line else line for line in source.splitlines())
 
 
+def deeper(part: Part, view: View) -> None:
+    """The way to the page that goes deeper, where there is one."""
+    if part.page in PAGES:
+        page_link(part.page, view, f"Deeper: {PAGES[part.page].title}")
+
+
 def keep_panel_in_sight() -> None:
     """Let the panel stay while a tall diagram scrolls, where both stand side by side."""
     st.html(ASSETS / "diagram" / "panel.css")
@@ -87,8 +96,8 @@ def _shapes(name: str, flows: Sequence[Flow], drawing: Drawing) -> list[Fact]:
 def _parameters(part: Part, drawing: Drawing) -> Fact:
     own, all_parameters = drawing.model.parameters_of(part.id), drawing.model.parameters
     if own == 0:
-        tied = part.id == "unembedding"
-        return Fact(name="Parameters", value="0", note="tied: counted with the embedding" if tied else "nothing learned")
+        note = "tied: counted with the embedding" if part.id == "unembedding" else "nothing learned"
+        return Fact(name="Parameters", value="0", note=note)
     if not part.repeated:
         return Fact(name="Parameters", value=f"{own:,}", note=f"{own / all_parameters:.2%} of the model")
     n_layers = drawing.model.config.n_layers
@@ -113,16 +122,12 @@ def _cache(part: Part, drawing: Drawing) -> Fact:
     config = drawing.model.config
     share = 2 if part.id in ("key", "value") else 1
     layer, all_layers = (kv_bytes_per_token(config, n) // share for n in (1, config.n_layers))
-    return Fact(
-        name="Cache per token",
-        value=in_bytes(layer),
-        note=f"in each layer, bfloat16; {in_bytes(all_layers)} in all, {in_bytes(all_layers * config.context)} when full",
-    )
+    full = in_bytes(all_layers * config.context)
+    note = f"in each layer, bfloat16; {in_bytes(all_layers)} in all, {full} when full"
+    return Fact(name="Cache per token", value=in_bytes(layer), note=note)
 
 
 def _insides() -> dict[str, frozenset[str]]:
-    from explorer.architecture.catalogue import PARTS
-
     direct = {frame: {part.id for part in PARTS if part.inside == frame} for frame in {part.inside for part in PARTS}}
     return {
         frame: frozenset(inner | {deep for part in inner for deep in direct.get(part, ())})

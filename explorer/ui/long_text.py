@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -33,11 +34,15 @@ def long_text(tokenizers: Mapping[str, Tokenizer]) -> None:
     with st.expander("Count a longer text", icon=":material/article:"):
         text = st.text_area("A longer text", height=140, key="longer-text", placeholder="Paste it here")
         st.caption(
-            f"Up to {MAX_CHARACTERS:,} characters are counted, exactly and without a begin-of-text token; a longer text "
-            "is refused. It does not become part of the link."
+            f"Up to {MAX_CHARACTERS:,} characters are counted, exactly and without a begin-of-text token; a longer "
+            "text is refused. It does not become part of the link."
         )
         if text:
             _counts(text, tokenizers)
+
+
+def _count(tokenizer: Tokenizer, text: str) -> Count:
+    return Count(tokens=len(tokenizer.encode(text, bos=False)))
 
 
 def _counts(text: str, tokenizers: Mapping[str, Tokenizer]) -> None:
@@ -49,10 +54,7 @@ def _counts(text: str, tokenizers: Mapping[str, Tokenizer]) -> None:
     try:
         for name, tokenizer in tokenizers.items():
             with st.spinner(f"Counting with {name}"):
-                count = kept(
-                    ("count", name, digest),
-                    lambda tokenizer=tokenizer: Count(tokens=len(tokenizer.encode(text, bos=False))),
-                )
+                count = kept(("count", name, digest), partial(_count, tokenizer, text))
             each = len(text) / count.tokens if count.tokens else 0.0
             facts.append(Fact(name=name, value=f"{count.tokens:,} tokens", note=f"{each:.2f} characters each"))
     except ExplorerError as error:

@@ -28,6 +28,15 @@ PAGES = {
             "possible next token."
         ),
     ),
+    "tour": PageEntry(
+        file="pages/tour.py",
+        title="Guided tour",
+        icon=":material/tour:",
+        opening=(
+            "Ten stops on the way of your own text, each with one idea and one thing to predict. "
+            "The answers are computed from this very run."
+        ),
+    ),
     "architecture": PageEntry(
         file="pages/architecture.py",
         title="Architecture",

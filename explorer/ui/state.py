@@ -46,7 +46,7 @@ def fit(**most: int) -> View:
 
 
 def fit_choice(**allowed: Collection[str]) -> View:
-    """The view with the named fields held to what there is to choose; what is not there falls back, and is told once."""
+    """The view with the named fields held to what there is to choose; anything else falls back, and is told once."""
     view = current()
     lost = [name for name, names in allowed.items() if getattr(view, name) not in names]
     if lost:
