@@ -26,9 +26,9 @@ from explorer.ui.chart import chart, numbers
 from explorer.ui.components import Fact, fact_list
 from explorer.ui.controls import attention_controls, direction_control, head_control, layer_control
 from explorer.ui.details import details
+from explorer.ui.head_score_table import head_score_table
 from explorer.ui.kept import kept
 from explorer.ui.page import open_page
-from explorer.ui.score_table import Column, Row, score_table
 from explorer.ui.weighted_text import weighted_text
 from explorer.ui.words import error
 
@@ -53,18 +53,6 @@ layers = range(config.n_layers)
 prompt = session.trace({prompt!r}, taps=scan_taps(layers))
 repeats = session.trace(repeated_random_tokens(config.vocab_size, {begin}), taps=scan_taps(layers))
 print(head_table(scan(prompt, layers, 32), repeat_scan(repeats, layers)))"""
-COLUMNS = (
-    Column(title="Head", note="layer and query head; opens it"),
-    Column(title="Looks like", note="only where a rule below holds"),
-    Column(title="Entropy", digits=2, note="how spread out a row is, in nats, mean over the rows"),
-    Column(title="Distance", digits=1, note="how many tokens back it looks, mean"),
-    Column(title="First token", digits=3, bar=1.0, note="mean share on the first token"),
-    Column(title="Token before", digits=3, bar=1.0, note="mean share on the token just before"),
-    Column(title="Itself", digits=3, bar=1.0, note="mean share on the token itself"),
-    Column(title="Same token", digits=3, bar=1.0, note="on repeated random tokens: share on earlier copies"),
-    Column(title="Induction", digits=3, bar=1.0, note="on repeated random tokens: share on what followed them"),
-)
-SCORES = ("entropy", "distance", "first", "previous", "itself", "same_token", "induction")
 
 page = open_page("attention")
 view, config, ids, tokens = page.view, page.blueprint.config, page.encoding.ids, page.encoding.tokens
@@ -236,8 +224,10 @@ details(
     n_tokens=len(ids),
     subject="attention",
     formula=r"""
-A_{ts} = \operatorname{softmax}_{s \le t}\left(\frac{q_t \cdot k_s}{\sqrt{d_{\text{head}}}}\right) \qquad
-o_t = \sum_{s \le t} A_{ts}\, v_s
+\begin{aligned}
+A_{ts} &= \operatorname{softmax}_{s \le t}\left(\frac{q_t \cdot k_s}{\sqrt{d_{\text{head}}}}\right) \\
+o_t &= \sum_{s \le t} A_{ts}\, v_s
+\end{aligned}
 """,
     taps=tuple(f"layers.{layer}.attention.tap.{name}" for name in ("rotated_query", "rotated_key", "value", "mixed")),
     code="explorer.model.attention.pattern",
@@ -281,18 +271,13 @@ with grid_place:  # last, because a long prompt takes a while: all else is there
 with table_place:
     table = head_table(every, repeats)
     listed = table.sort_values("induction", ascending=False).head(LISTED)
-    score_table(
-        COLUMNS,
-        [
-            Row(
-                id=f"{row['layer']}-{row['head']}", name=f"L{row['layer']} H{row['head']}",
-                cells=[row["layer"] * config.n_heads + row["head"], row["label"], *(row[score] for score in SCORES)],
-            )
-            for row in listed.to_dict("records")
-        ],
-        name="Scores of all heads", sort=8, opened=f"{layer}-{head}", tone=ATTENTION, key="head-table",
-        on_pick=lambda name: state.go(layer=int(name.split("-")[0]), head=int(name.split("-")[1])),
-    )  # fmt: skip
+    head_score_table(
+        listed.to_dict("records"),
+        n_heads=config.n_heads,
+        opened=(layer, head),
+        tone=ATTENTION,
+        on_pick=lambda row, column: state.go(layer=row, head=column),
+    )
     st.markdown("\n".join(f"- **{rule.label}**: {rule.words}." for rule in RULES))
     st.caption(
         f"A head without a name fulfils no rule. A rule about the rest asks that at least {LEAST_BEYOND:.0%} be left. "

@@ -170,8 +170,10 @@ details(
     n_tokens=len(ids),
     subject="feed_forward",
     formula=r"""
-\mathrm{FeedForward}(x) = W_{\text{down}}\bigl(\mathrm{SiLU}(W_{\text{gate}}\,x) \odot W_{\text{up}}\,x\bigr)
-= \sum_{n=1}^{d_{\text{ff}}} \mathrm{SiLU}(g_n)\,u_n \; w^{\text{down}}_n
+\begin{aligned}
+y &= W_{\text{down}}\bigl(\mathrm{SiLU}(W_{\text{gate}}\,x) \odot W_{\text{up}}\,x\bigr) \\
+&= \sum_{n=1}^{d_{\text{ff}}} \mathrm{SiLU}(g_n)\,u_n \; w^{\text{down}}_n
+\end{aligned}
 """,
     taps=tuple(f"layers.{layer}.feed_forward.tap.{name}" for name in ("input", "gate", "up", "product", "output")),
     code="explorer.model.feed_forward.SwiGLU",

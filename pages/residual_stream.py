@@ -70,11 +70,11 @@ def lengths() -> None:
                 f"most {chosen.max():.4g}."
             ),
         )
-    first = 1 if view.skip_first and len(run.tokens) > 1 else 0
-    start = min(max(first, place - MOST_ROWS // 2), max(first, len(run.tokens) - MOST_ROWS))
-    rows = range(start, min(start + MOST_ROWS, len(run.tokens)))
+    tokens = sorted(int(token) for token in shown["token"].unique())
+    start = max(0, min(tokens.index(place) - MOST_ROWS // 2, len(tokens) - MOST_ROWS))
+    rows = tokens[start : start + MOST_ROWS]
     strip(
-        np.stack([shown[shown["token"] == token]["norm"].to_numpy() for token in rows if token in set(shown["token"])]),
+        np.stack([shown[shown["token"] == token]["norm"].to_numpy() for token in rows]),
         name=f"{MEASURES[view.measure]} of every token's vector at every depth; choose one",
         key="norm-grid",
         rows=[run.labels[token] for token in rows],
@@ -83,9 +83,9 @@ def lengths() -> None:
         scale="log",
         height=22 if len(rows) <= 12 else 15,
         hint="Click a cell: its token and depth are chosen, and shown below.",
-        selected=(place - start, at),
+        selected=(rows.index(place), at),
         on_pick=lambda row, depth: state.go(
-            token=_unless_default(start + row, len(run.tokens) - 1),
+            token=_unless_default(rows[row], len(run.tokens) - 1),
             depth=_unless_default(depth, 2 * config.n_layers),
         ),
     )

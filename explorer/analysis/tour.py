@@ -19,7 +19,7 @@ from explorer.trace.trace import Trace
 
 MOST_OPTIONS = 5
 TAPS = frozenset({"tap.embedded", "tap.final", "tap.logits"})
-NORMS = STREAM_NORMS
+NORMS = STREAM_NORMS | {"tap.final"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ STOPS = (
     Stop(title="The last vector speaks", page="unembedding", ask=_next,
          idea="After the last layer the last token's vector is compared with every token of the vocabulary."),
     Stop(title="One token is drawn", page="sampling", ask=_temperature,
-         idea="Scores become probabilities, the sampler may reshape them, and a draw takes one. Then all begins again."),
+         idea="Scores become probabilities, the sampler may reshape them, a draw takes one. Then all begins again."),
 )  # fmt: skip
 
 

@@ -152,7 +152,7 @@ PARTS = (
     ),
     Part(
         id="unembedding", title="Unembedding", kind=Kind.EMBEDDING, address="unembedding", taps=("tap.logits",),
-        note="@d_model × @vocab_size, @tying", page="unembedding",
+        note="@d_model × @vocab_size\n@tying", page="unembedding",
         code="explorer.model.unembedding.Unembedding", line="linear(x, self.weight)",
     ),
     Part(

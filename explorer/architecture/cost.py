@@ -40,5 +40,5 @@ def operations_per_token(config: ModelConfig, n_tokens: int) -> int:
 
 
 def kv_bytes_per_token(config: ModelConfig, n_layers: int, element_bytes: int = BYTES["bfloat16"]) -> int:
-    """Bytes that one token leaves in the cache of ``n_layers`` layers: one key and one value for each key/value head."""
+    """Bytes that one token leaves in the cache of ``n_layers`` layers: a key and a value for each key/value head."""
     return 2 * n_layers * config.n_kv_heads * config.head_dim * element_bytes

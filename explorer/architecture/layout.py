@@ -28,11 +28,12 @@ class Measures:
     lane_gap: float = 12.0
     frame: float = 14.0
     gutter: float = 22.0
+    tracks: float = 30.0
     elbow: float = 9.0
 
 
-WIDE = Measures(width=580, side=138, box=226)
-NARROW = Measures(width=360, side=106, box=150, lane_gap=7, frame=7, gutter=14)
+WIDE = Measures(width=590, side=146, box=226)
+NARROW = Measures(width=360, side=106, box=150, lane_gap=7, frame=7, gutter=14, tracks=18)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +67,11 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Wire:
-    """The way of a flow, corner by corner. ``labelled`` says whether its shape is written beside its first stretch."""
+    """The way of a flow, corner by corner; ``label`` is where its shape is written, None where it is said already."""
 
     flow: Flow
     points: tuple[Point, ...]
-    labelled: bool
+    label: Point | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +163,7 @@ class _Placing:
         """Place the parts that stand beside the others, level with what they are attached to, none over another."""
         m, free = self.measures, 0.0
         levels = {part.id: self._level(part) for part in self.plan.beside}
-        x = m.width - m.side + m.gutter
+        x = m.width - m.side + m.tracks
         for part in sorted(self.plan.beside, key=lambda part: levels[part.id]):
             height = m.title + self.lines(part) * m.line + m.padding
             y = max(levels[part.id] - height / 2, free)
@@ -177,13 +178,26 @@ class _Placing:
     def wires(self) -> list[Wire]:
         """The way of every flow of the plan."""
         by_kind = {FlowKind.DATA: self._down, FlowKind.RESIDUAL: self._around, FlowKind.AUXILIARY: self._aside}
-        labelled: set[tuple[str, str]] = set()
+        said: set[tuple[str, str]] = set()
         made = []
         for flow in self.plan.flows:
-            said = flow.source, flow.tap or flow.axes
-            made.append(Wire(flow=flow, points=by_kind[flow.kind](flow), labelled=said not in labelled))
-            labelled.add(said)
+            carried = flow.source, flow.tap or flow.axes
+            written = flow.kind is FlowKind.DATA and carried not in said
+            points = by_kind[flow.kind](flow)
+            made.append(Wire(flow=flow, points=points, label=self._label(flow, points) if written else None))
+            if written:
+                said.add(carried)
         return made
+
+    def _label(self, flow: Flow, points: tuple[Point, ...]) -> Point:
+        """The place of a flow's shape: beside its first free stretch, below the frames that it leaves."""
+        left = [PART[flow.source].inside]
+        while left[-1]:
+            left.append(PART[left[-1]].inside)
+        bottoms = [self.boxes[frame].bottom for frame in left if frame and not _holds(frame, flow.target)]
+        (x, start), (_, end) = points[0], points[1]
+        start = max([start, *bottoms])
+        return x, start + min(end - start, self.measures.gap) / 2
 
     def _down(self, flow: Flow) -> tuple[Point, ...]:
         """From the lower side of one box to the upper side of another, straight where one lies within the other."""
@@ -222,7 +236,7 @@ class _Placing:
         rivals = [each for each in self.plan.flows if _touches(each, aside)]
         distances = sorted(abs(self.boxes[_other(each, aside)].middle[1] - side.middle[1]) for each in rivals)
         rank = distances.index(abs(partner.middle[1] - side.middle[1]))
-        turn = self.measures.width - self.measures.side + self.measures.gutter * (rank + 1) / (len(rivals) + 1)
+        turn = self.measures.width - self.measures.side + self.measures.tracks * (rank + 1) / (len(rivals) + 1)
         level = abs(start[1] - end[1]) <= 1
         way = (start, (end[0], start[1])) if level else (start, (turn, start[1]), (turn, end[1]), end)
         return way if flow.target == aside else tuple(reversed(way))
@@ -240,6 +254,13 @@ def _lifted(part: str, frame: str) -> str:
     while PART[part].inside not in ("", frame):
         part = PART[part].inside
     return part
+
+
+def _holds(frame: str, part: str) -> bool:
+    """Whether ``part`` stands somewhere inside ``frame``."""
+    while part and part != frame:
+        part = PART[part].inside
+    return part == frame
 
 
 def _dotted(flow: Flow, part: str) -> bool:

@@ -1,7 +1,7 @@
 """A model on the disk, whatever its format: its sizes, its tokenizer, and its weights under our names."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -38,11 +38,11 @@ class Checkpoint:
     read: Callable[[str], Tensor]
     mapped: Mapping[str, torch.dtype]
 
-    def bytes_to_load(self, dtype: torch.dtype, device: torch.device) -> int:
-        """Bytes of memory on ``device`` that the weights will take in ``dtype``, beyond the pages of mapped files."""
-        shapes = parameter_shapes(self.config)
+    def bytes_to_load(self, dtype: torch.dtype, device: torch.device) -> dict[str, int]:
+        """Bytes of memory on ``device`` that every parameter will take in ``dtype``, beyond the pages of mapped files."""
         stays = {name for name, kind in self.mapped.items() if device.type == "cpu" and kind == dtype}
-        return sum(prod(shape) for name, shape in shapes.items() if name not in stays) * dtype.itemsize
+        shapes = parameter_shapes(self.config)
+        return {name: 0 if name in stays else prod(shape) * dtype.itemsize for name, shape in shapes.items()}
 
     def tensors(
         self, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
@@ -54,15 +54,26 @@ class Checkpoint:
         for name in parameter_shapes(self.config):
             yield name, self.read(name).to(device=device, dtype=dtype)
 
-    def load_into(self, model: Llama, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> None:
+    def load_into(
+        self,
+        model: Llama,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+        layers: Sequence[torch.device | None] | None = None,
+    ) -> None:
         """Give ``model``, which may be on the meta device, these weights.
 
-        They replace its parameters rather than being copied into them: mapped weights stay mapped.
+        They replace its parameters rather than being copied into them: mapped weights stay mapped. ``layers`` names a
+        device for every layer, where they are not all on ``device``; those with None get no weights.
         """
-        weights = dict(self.tensors(dtype, device))
+        weights: dict[str, Tensor] = {}
+        for name in parameter_shapes(self.config):
+            place = device if layers is None or not name.startswith("layers.") else layers[int(name.split(".")[1])]
+            if place is not None:
+                weights[name] = self.read(name).to(device=place, dtype=dtype)
         if self.config.tied_embedding:
             weights["unembedding.weight"] = weights["embedding.weight"]
-        model.load_state_dict(weights, assign=True)
+        model.load_state_dict(weights, assign=True, strict=layers is None)
         if self.config.tied_embedding:
             model.unembedding.weight = model.embedding.weight
 

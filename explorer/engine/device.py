@@ -23,6 +23,14 @@ def choose_device(setting: str) -> torch.device:
     return device
 
 
+def visible_devices(setting: str) -> tuple[torch.device, ...]:
+    """The devices that EXPLORER_DEVICE lets a model take, the first one first: every GPU, unless it names one."""
+    first = choose_device(setting)
+    if first.type == "cpu" or ":" in setting:
+        return (first,)
+    return tuple(torch.device("cuda", index) for index in range(torch.cuda.device_count()))
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether ``error`` says that host or device memory is used up; on the host torch raises a plain RuntimeError."""
     if isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)):

@@ -76,12 +76,15 @@ class LocalEngine:
 
     def parameter(self, model: str, name: str, rows: tuple[int, ...] | None = None) -> Tensor:
         """Learned numbers by their address, all of them or some rows, in float32 on the CPU."""
+        loaded = self._shelf.loaded(model)
         try:
-            values = self._shelf.loaded(model).model.get_parameter(name)
+            values = loaded.model.get_parameter(name)
         except AttributeError:
             raise NoSuchTap(
                 f"The model has no parameter {name!r}.", "Names look like layers.3.attention.query.weight."
             ) from None
+        if values.is_meta:  # of a layer that is read from the files whenever it runs
+            values = torch.nn.Parameter(loaded.read(name), requires_grad=False)
         return (values if rows is None else values[list(rows)]).detach().float().cpu()
 
     def readout(

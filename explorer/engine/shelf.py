@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from explorer.checkpoint.catalogue import found_models
 from explorer.checkpoint.checkpoint import Checkpoint
@@ -17,9 +18,10 @@ from explorer.checkpoint.llama3_vocabulary import LLAMA3_ROWS, LLAMA3_VOCABULARY
 from explorer.checkpoint.open_checkpoint import open_checkpoint
 from explorer.checkpoint.wheel_file import fetched
 from explorer.config import ConfigError, ModelConfig, TokenizerSource
-from explorer.engine.device import choose_device, is_out_of_memory
+from explorer.engine.device import is_out_of_memory, visible_devices
 from explorer.engine.engine import LoadState, ModelCard, ModelInfo, Phase
-from explorer.engine.memory import Memory, fits_as_preferred, fitting_dtype, memory_of
+from explorer.engine.memory import Memory, memory_of
+from explorer.engine.placement import fits_as_preferred, place, placement
 from explorer.engine.vocabularies import VOCABULARIES
 from explorer.errors import BadModelFile, ExplorerError, ModelNotReady, NoSuchModel, TooLarge
 from explorer.model.llama import Llama
@@ -39,10 +41,11 @@ class ShelfEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedModel:
-    """A model in memory and what is known of it."""
+    """A model in memory and what is known of it; ``read`` gives a parameter that is not kept there."""
 
     info: ModelInfo
     model: Llama
+    read: Callable[[str], Tensor]
 
 
 class Shelf:
@@ -131,7 +134,7 @@ class Shelf:
 
         Also where it would fit in a narrower precision: the numbers must not depend on what else was looked at.
         """
-        room = self._memory(choose_device(self._settings.device))
+        room = [self._memory(device) for device in visible_devices(self._settings.device)]
         if self._loaded and not fits_as_preferred(checkpoint, self._settings.dtype, room):
             for other in list(self._loaded):
                 self._states[other] = LoadState(phase=Phase.ABSENT, sentence=f"Put away to make room for {model}")
@@ -147,26 +150,24 @@ def load(
     settings: Settings,
     memory: Callable[[torch.device], Memory] = memory_of,
 ) -> LoadedModel:
-    """Bring ``checkpoint`` into memory on the device and in the precision that the settings ask for.
+    """Bring ``checkpoint`` into memory on the devices and in the precision that the settings ask for.
 
     Raises ``TooLarge``, before any weight is read, when it does not fit there.
     """
-    device = choose_device(settings.device)
-    dtype = fitting_dtype(checkpoint, settings.dtype, memory(device))
+    where = placement(checkpoint, settings.dtype, [memory(device) for device in visible_devices(settings.device)])
     with torch.device("meta"):
         llama = Llama(checkpoint.config)
-    checkpoint.load_into(llama, device=device, dtype=dtype)
-    llama.requires_grad_(False)
-    llama.eval()
+    seconds = place(llama, checkpoint, where)
+    slow = "" if seconds is None else f", read layer by layer: about {max(seconds, 1):.0f} s for every prompt"
     info = ModelInfo(
         card=card,
-        source=checkpoint.source,
+        source=checkpoint.source + slow,
         parameters=checkpoint.parameters,
         precision=checkpoint.precision,
-        device=str(device),
-        dtype=str(dtype).removeprefix("torch."),
+        device=where.device,
+        dtype=str(where.dtype).removeprefix("torch."),
     )
-    return LoadedModel(info=info, model=llama)
+    return LoadedModel(info=info, model=llama, read=checkpoint.read)
 
 
 def standard_shelf(settings: Settings, memory: Callable[[torch.device], Memory] = memory_of) -> Shelf:

@@ -187,12 +187,11 @@ def _wire(parent: Element, labels: Element, wire: Wire, drawing: Drawing) -> Non
     path.attrib |= {"data-from": flow.source, "data-to": flow.target, "data-kind": flow.kind}
     shapes = drawing.shape(flow)
     SubElement(path, "title").text = f"{PART[flow.source].title} → {PART[flow.target].title}: " + " | ".join(shapes)
-    if flow.kind is FlowKind.DATA and wire.labelled:
-        (x, y), (_, below) = points[0], points[1]
-        room = below - y
-        middle = y + min(room, 38.0) / 2 - 7 * (len(shapes) - 1) + 0.5
+    if wire.label:
+        x, middle = wire.label
+        top = middle - 7 * (len(shapes) - 1)
         for place, shape in enumerate(shapes):
             name = "shape" if place == 0 else "shape other"
-            text = SubElement(labels, "text", {"x": f"{x + 7:.1f}", "y": f"{middle + 14 * place:.1f}", "class": name})
+            text = SubElement(labels, "text", {"x": f"{x + 7:.1f}", "y": f"{top + 14 * place:.1f}", "class": name})
             text.attrib |= {"data-from": flow.source, "data-to": flow.target}
             text.text = shape

@@ -12,7 +12,7 @@ from explorer.ui.words import literal
 
 def tour_head(page: Page, titles: Sequence[str]) -> int:
     """How far along the tour is; returns the place of the stop that is shown."""
-    step = min(page.view.step, len(titles)) - 1
+    step = min(page.view.stop, len(titles)) - 1
     st.progress((step + 1) / len(titles), text=f"Stop {step + 1} of {len(titles)}: {titles[step]}")
     return step
 
@@ -33,15 +33,15 @@ def prediction(options: Sequence[str], guess: int) -> int | None:
 
 def tour_way(page: Page, n_stops: int, deeper: str) -> None:
     """Back, on, deeper, and out."""
-    step = page.view.step
+    step = page.view.stop
     back, deep, on = st.columns(3)
     back.button(
         "Back", icon=":material/arrow_back:", disabled=step <= 1, width="stretch",
-        on_click=lambda: state.go(step=step - 1, guess=-1, token=-1),
+        on_click=lambda: state.go(stop=step - 1, guess=-1, token=-1),
     )  # fmt: skip
     on.button(
         "Next stop" if step < n_stops else "Start again", icon=":material/arrow_forward:", type="primary",
-        width="stretch", on_click=lambda: state.go(step=step % n_stops + 1, guess=-1, token=-1),
+        width="stretch", on_click=lambda: state.go(stop=step % n_stops + 1, guess=-1, token=-1),
     )  # fmt: skip
     with deep:
         page_link(deeper, page.view, "See all of it on its page")

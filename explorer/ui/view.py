@@ -168,7 +168,7 @@ class View:
     weighted: bool = field(default=False, metadata={"rule": _Rule(_switch)})
     colour: str = field(default="root", metadata={"rule": _Rule(_choice("root", "linear", "log", "row"))})
     direction: str = field(default="reads", metadata={"rule": _Rule(_choice("reads", "read_by"))})
-    step: int = _int(1, 1, 99)
+    stop: int = _int(1, 1, 99)
     guess: int = _int(-1, -1, 99)
     neuron: int = _int(-1, -1, 1_000_000)
     threshold: float = _float(0.05, 0.0, 100.0)
