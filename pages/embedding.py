@@ -14,22 +14,23 @@ from explorer.ui.page import open_page
 from explorer.ui.strip_component import strip
 from explorer.ui.vector_table import vector_table
 
-COLUMNS, STRIPS, ANGLES, NEAREST = 48, 24, 64, 15
+MOST, COLUMNS, STRIPS, ANGLES, NEAREST = 2048, 48, 24, 64, 15
 LOADED = """from explorer.analysis import embedding
 from explorer.cli.session import Session
 
 session = Session({model!r})
 print(session.info.source)
 encoding = session.tokenizer.encode({prompt!r}, special={special}, bos={with_bos})
-ids, labels = encoding.ids, [token.label for token in encoding.tokens]
+part = slice({base}, {last})
+ids, labels = encoding.ids[part], [token.label for token in encoding.tokens[part]]
 rows = session.engine.parameter(session.model, "embedding.weight", ids)
 """
-TABLE = LOADED + "print(embedding.row_table(rows, ids, labels, range({first}, {end})))"
+TABLE = LOADED + "print(embedding.row_table(rows, ids, labels, range({first}, {end}), part.start))"
 PRODUCT = LOADED + """product = session.engine.one_hot_product(session.model, ids[{token}])
 print(embedding.value_table(rows[{token}]))
 print("largest difference", (product - rows[{token}]).abs().max().item())"""
-COSINES = LOADED + """part = slice({start}, {stop})
-print(embedding.cosine_table(embedding.cosines(rows[part]), labels[part], part.start))"""
+COSINES = LOADED + """shown = slice({start}, {stop})
+print(embedding.cosine_table(embedding.cosines(rows[shown]), labels[shown], part.start + shown.start))"""
 NEIGHBOURS = LOADED + """nearest = session.engine.nearest(session.model, rows[{token}][None], count={count})
 print(embedding.neighbour_table(nearest, session.tokenizer.label))"""
 SUM = LOADED + """abc = session.engine.parameter(session.model, "embedding.weight", {terms})
@@ -37,13 +38,22 @@ nearest = session.engine.nearest(session.model, embedding.combined(abc), count={
 print(embedding.neighbour_table(nearest, session.tokenizer.label))"""
 
 page = open_page("embedding")
-config, ids = page.blueprint.config, page.encoding.ids
+config = page.blueprint.config
 view = state.fit(first_dimension=config.d_model - 1)
-vectors = page.trace(ids, taps=embedding.EMBEDDED)["tap.embedded"]
-labels = [token.label for token in page.encoding.tokens]
-token = page.selected
+page.wait_for_model()
+if not page.encoding.ids:
+    st.caption("The text holds no token, so there is no row to show. Type at least one character.")
+    st.stop()
+part = embedding.around(len(page.encoding), page.selected, MOST)  # everything below counts from its first token
+base, token = part.start, page.selected - part.start
+ids, labels = page.encoding.ids[part], [each.label for each in page.encoding.tokens[part]]
+names = [f"{base + place} {label}" for place, label in enumerate(labels)]
+vectors = page.parameter("embedding.weight", ids)
+written = {"with_bos": view.with_bos, "base": base, "last": part.stop, "token": token}
+if len(page.encoding) > MOST:
+    st.caption(f"Tokens {base:,} to {part.stop - 1:,} of {len(page.encoding):,} are read, around the chosen one.")
 row = vectors[token]
-own = kept(("nearest", view.model, ids[token]), lambda: page.nearest(row[None], count=NEAREST + 1))
+own = kept(("nearest", view.model, ids[token]), lambda: page.nearest(vectors[[token]], count=NEAREST + 1))
 lengths = vectors.norm(dim=-1).tolist()
 table_shape = f"{config.vocab_size:,} × {config.d_model:,}"
 
@@ -53,25 +63,25 @@ dimensions = range(view.first_dimension, min(view.first_dimension + view.n_dimen
 vector_table(
     labels[seen], ids[seen],
     [(str(each), vectors[seen, each].tolist()) for each in dimensions], lengths[seen],
-    first=seen.start, selected=token - seen.start, d_model=config.d_model, key="values",
+    first=base + seen.start, selected=token - seen.start, d_model=config.d_model, key="values",
     on_pick=lambda place: state.go(token=place),
 )  # fmt: skip
 dimension_controls(config.d_model)
 strips = embedding.around(len(ids), token, STRIPS)
 strip(
     vectors[strips].numpy(), name="All dimensions of the tokens' rows", key="rows", scale="root",
-    rows=[f"{place} {labels[place]}" for place in range(strips.start, strips.stop)],
+    rows=names[strips],
     selected=(token - strips.start, view.first_dimension), hint="Move over a cell, or click it.",
-    on_pick=lambda line, column: state.go(token=strips.start + line, first_dimension=column),
+    on_pick=lambda line, column: state.go(token=base + strips.start + line, first_dimension=column),
 )  # fmt: skip
 st.caption(
     f"All {config.d_model:,} dimensions of each row, one line a token; colours grow with the square root. Nobody gave "
     "a dimension its meaning."
-    + (f" Tokens {strips.start} to {strips.stop - 1} are drawn." if len(ids) > STRIPS else "")
+    + (f" Tokens {base + strips.start} to {base + strips.stop - 1} are drawn." if len(ids) > STRIPS else "")
 )
 numbers(
-    embedding.row_table(vectors, ids, labels, dimensions), name="embedding-rows",
-    snippet=page.snippet(TABLE, with_bos=view.with_bos, first=dimensions.start, end=dimensions.stop),
+    embedding.row_table(vectors, ids, labels, dimensions, base), name="embedding-rows",
+    snippet=page.snippet(TABLE, **written, first=dimensions.start, end=dimensions.stop),
 )  # fmt: skip
 
 st.subheader("A look-up is a product with a one-hot vector", anchor=False)
@@ -101,28 +111,25 @@ st.caption(
     f"The product would cost {2 * config.vocab_size * config.d_model:,} operations a token; the look-up costs none. "
     "That is why an embedding is never multiplied out."
 )
-numbers(
-    embedding.value_table(row), name="embedding-row", snippet=page.snippet(PRODUCT, with_bos=view.with_bos, token=token)
-)
+numbers(embedding.value_table(row), name="embedding-row", snippet=page.snippet(PRODUCT, **written))
 
 st.subheader("Angles between your tokens", anchor=False)
 angles = embedding.around(len(ids), token, ANGLES)
 matrix = embedding.cosines(vectors[angles])
-names = [f"{place} {labels[place]}" for place in range(angles.start, angles.stop)]
 strip(
-    matrix, name="Cosine of every two tokens of the text", key="cosines", rows=names, columns=names, column="with",
-    marks=[(place, labels[angles.start + place]) for place in (token - angles.start, *range(len(names)))],
-    limit=1.0, height=22 if len(names) <= 24 else 12, selected=(token - angles.start, -1),
-    hint="Move over a cell, or click it.", on_pick=lambda line, _: state.go(token=angles.start + line),
+    matrix, name="Cosine of every two tokens of the text", key="cosines", rows=names[angles], columns=names[angles],
+    column="with", limit=1.0, height=22 if len(matrix) <= 24 else 12, selected=(token - angles.start, -1),
+    marks=[(place, labels[angles][place]) for place in (token - angles.start, *range(len(matrix)))],
+    hint="Move over a cell, or click it.", on_pick=lambda line, _: state.go(token=base + angles.start + line),
 )  # fmt: skip
 st.caption(
     "The cosine is 1 for the same direction, 0 for a right angle, −1 for opposite directions. Here no token knows its "
     "neighbours yet: the same token has the same row wherever it stands."
-    + (f" Tokens {angles.start} to {angles.stop - 1} are drawn." if len(ids) > ANGLES else "")
+    + (f" Tokens {base + angles.start} to {base + angles.stop - 1} are drawn." if len(ids) > ANGLES else "")
 )
 numbers(
-    embedding.cosine_table(matrix, labels[angles], angles.start), name="cosines",
-    snippet=page.snippet(COSINES, with_bos=view.with_bos, start=angles.start, stop=angles.stop),
+    embedding.cosine_table(matrix, labels[angles], base + angles.start), name="cosines",
+    snippet=page.snippet(COSINES, **written, start=angles.start, stop=angles.stop),
 )  # fmt: skip
 
 st.subheader("Nearest in the whole vocabulary", anchor=False)
@@ -133,10 +140,7 @@ chart(
     summary=f"The rows with the most similar direction to {labels[token]}: {', '.join(neighbours['token'][1:6])}.",
 )
 st.caption(f"All {own.n_rows:,} rows were compared, by the cosine of the angle. The token itself is at the top.")
-numbers(
-    neighbours, name="nearest",
-    snippet=page.snippet(NEIGHBOURS, with_bos=view.with_bos, token=token, count=NEAREST + 1),
-)  # fmt: skip
+numbers(neighbours, name="nearest", snippet=page.snippet(NEIGHBOURS, **written, count=NEAREST + 1))
 
 st.subheader("a − b + c", anchor=False)
 term_controls()
@@ -147,21 +151,20 @@ if terms is not None:
         lambda: page.nearest(embedding.combined(page.parameter("embedding.weight", terms)), count=NEAREST),
     )
     found = embedding.neighbour_table(combined, page.tokenizer.label)
-    best = next((each for each in found.itertuples() if each.id not in terms), None)
-    written = " {} ".join(page.tokenizer.label(each) for each in terms).format("−", "+")
+    a, b, c = (page.tokenizer.label(each) for each in terms)
     chart(
         neighbour_bars(found, set(terms)),
         name="sum",
-        summary=f"Nearest to {written}: {', '.join(found['token'][:5])}.",
+        summary=f"Nearest to {a} − {b} + {c}: {', '.join(found['token'][:5])}.",
     )
     st.caption(
         "The three given tokens stay in the list, in grey: often one of them is nearest, and leaving them out, as is "
         "usual, makes such sums look better than they are."
     )
-    numbers(found, name="sum", snippet=page.snippet(SUM, with_bos=view.with_bos, terms=terms, count=NEAREST))
+    numbers(found, name="sum", snippet=page.snippet(SUM, **written, terms=terms, count=NEAREST))
 details(
     page.blueprint,
-    n_tokens=len(ids),
+    n_tokens=len(page.encoding),
     subject="embedding",
     formula=r"""
 x_t = e_{\text{id}_t} E = E_{\text{id}_t} \qquad E \in \mathbb{R}^{\text{vocabulary} \times d_{\text{model}}}

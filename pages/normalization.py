@@ -5,7 +5,6 @@ import streamlit as st
 
 from explorer.analysis import normalization as analysis
 from explorer.analysis.norm_gradients import gradient_lengths
-from explorer.architecture.norm_places import NORM_PLACES
 from explorer.figures.normalization import by_hand_bars, eps_lines, gradient_lines, histogram, sorted_gains
 from explorer.ui import state
 from explorer.ui.chart import chart, numbers
@@ -194,7 +193,7 @@ def small_and_large() -> None:
 def places() -> None:
     """Where the norm can stand, and what that does to gradients."""
     st.subheader("Where the norm can stand", anchor=False)
-    norm_places(NORM_PLACES, here="pre", key="norm-places")
+    norm_places(here="pre", key="norm-places")
     gradients = gradient_lengths()
     last = gradients[gradients["depth"] == gradients["depth"].max()].set_index("place")["gradient"]
     chart(

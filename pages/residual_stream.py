@@ -16,7 +16,7 @@ from explorer.ui.page import open_page
 from explorer.ui.residual_controls import MEASURES, measure_control, skip_first_control
 from explorer.ui.strip_component import strip
 
-MOST_ROWS = 40
+MOST_ROWS = 24
 NORMS_SNIPPET = """from explorer.analysis.residual_stream import STREAM_NORMS, stream_norms
 from explorer.cli.session import Session
 

@@ -10,24 +10,23 @@ from torch import Tensor
 
 from explorer.trace.embedding_rows import NearestRows, Vectors
 
-EMBEDDED = frozenset({"tap.embedded"})
-
-
 def around(n_tokens: int, selected: int, most: int) -> slice:
     """At most ``most`` neighbouring places with the selected one among them."""
     start = max(0, min(selected - most // 2, n_tokens - most))
     return slice(start, min(n_tokens, start + most))
 
 
-def row_table(vectors: Vectors, ids: Sequence[int], labels: Sequence[str], dimensions: range) -> pd.DataFrame:
+def row_table(
+    vectors: Vectors, ids: Sequence[int], labels: Sequence[str], dimensions: range, first: int = 0
+) -> pd.DataFrame:
     """One row per token: place, id, token, the length of its vector, and its values in the chosen dimensions.
 
-    ``vectors`` (token, d_model), as the stream starts with them.
+    ``vectors`` (token, d_model), as the stream starts with them; ``first`` is the place of the first token.
     """
     values = vectors[:, dimensions.start : dimensions.stop].float().numpy()
     table = pd.DataFrame(
         {
-            "place": range(len(ids)),
+            "place": range(first, first + len(ids)),
             "id": list(ids),
             "token": list(labels),
             "length": vectors.float().norm(dim=-1).numpy(),

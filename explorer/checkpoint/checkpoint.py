@@ -39,7 +39,7 @@ class Checkpoint:
     mapped: Mapping[str, torch.dtype]
 
     def bytes_to_load(self, dtype: torch.dtype, device: torch.device) -> dict[str, int]:
-        """Bytes of memory on ``device`` that every parameter will take in ``dtype``, beyond the pages of mapped files."""
+        """Bytes of memory on ``device`` that every parameter takes in ``dtype``, beyond the pages of mapped files."""
         stays = {name for name, kind in self.mapped.items() if device.type == "cpu" and kind == dtype}
         shapes = parameter_shapes(self.config)
         return {name: 0 if name in stays else prod(shape) * dtype.itemsize for name, shape in shapes.items()}

@@ -77,6 +77,15 @@ class Page:
         """The prompt as ``tokenizer`` cuts it, with the special tokens that the view asks for."""
         return tokenizer.encode(self.view.prompt, special=self.view.special, bos=self.view.with_bos)
 
+    def wait_for_model(self) -> None:
+        """Ends the page, with progress, while the model is on its way: for pages that only read its weights."""
+        engine, model = resources.engine(), self.view.model
+        with named_errors():
+            if engine.state(model).phase is Phase.READY:
+                return
+        model_progress(engine, model)
+        st.stop()
+
     def parameter(self, name: str, rows: tuple[int, ...] | None = None) -> Vectors:
         """Learned numbers by their address, such as ``layers.3.attention_norm.gain``; call ``run`` first."""
         with named_errors():
@@ -90,12 +99,12 @@ class Page:
             )
 
     def nearest(self, vectors: Vectors, *, count: int) -> NearestRows:
-        """The rows of the embedding nearest to vectors (vector, d_model), by cosine; call ``trace`` first."""
+        """The rows of the embedding nearest to vectors (vector, d_model), by cosine; the model must be ready."""
         with named_errors():
             return resources.engine().nearest(self.view.model, vectors, count=count)
 
     def one_hot_product(self, token_id: int) -> Vectors:
-        """One-hot vector times embedding matrix, multiplied out: (d_model,); call ``trace`` first."""
+        """One-hot vector times embedding matrix, multiplied out: (d_model,); the model must be ready."""
         with named_errors():
             return resources.engine().one_hot_product(self.view.model, token_id)
 

@@ -113,7 +113,11 @@ def test_a_model_that_fits_nowhere_is_refused_with_the_figures(settings: Setting
     engine.prepare("tiny-a")
     wait_for(engine, Phase.FAILED, model="tiny-a")
     error = engine.state("tiny-a").error
-    assert isinstance(error, TooLarge) and "tiny_a in bfloat16 needs 0.3 MB; cpu has 0.1 MB to give" in error.found
+    assert (
+        isinstance(error, TooLarge)
+        and "tiny_a in bfloat16 needs 0.3 MB, and" in error.found
+        and "cpu has 0.1 MB" in error.found
+    )
 
 
 def test_a_script_opens_every_format_by_its_path_and_by_its_id(settings: Settings) -> None:

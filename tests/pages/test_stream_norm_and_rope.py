@@ -1,25 +1,10 @@
 """The pages about the stream, the norms and the positions: what they print is what holds."""
 
-import json
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Open
-
-
-def component(app: AppTest, key: str) -> dict[str, object]:
-    """What a drawing was told to draw."""
-    data: dict[str, object] = json.loads(app.get_by_key(key).proto.json)
-    return data
-
-
-def facts(app: AppTest, key: str) -> dict[str, dict[str, str]]:
-    """The facts of a list by their names."""
-    shown = component(app, key)["facts"]
-    assert isinstance(shown, list)
-    return {fact["name"]: fact for fact in shown}
+from tests.pages.drawings import facts, told
 
 
 def number(text: str) -> float:
@@ -39,8 +24,8 @@ def test_the_account_of_the_default_prompt_adds_up_on_the_page(open_app: Open) -
 
 
 def test_the_grid_of_lengths_leaves_out_the_first_token_when_told_to(open_app: Open) -> None:
-    assert component(open_app("pages/residual_stream.py"), "norm-grid")["shape"] == [5, 61]
-    hidden = component(open_app("pages/residual_stream.py", skip_first="1"), "norm-grid")
+    assert told(open_app("pages/residual_stream.py"), "norm-grid")["shape"] == [5, 61]
+    hidden = told(open_app("pages/residual_stream.py", skip_first="1"), "norm-grid")
     assert hidden["shape"] == [4, 61]
     assert hidden["selected"] == [3, 60]
 
@@ -49,13 +34,13 @@ def test_the_grid_of_lengths_leaves_out_the_first_token_when_told_to(open_app: O
 def test_one_token_alone_has_a_stream_too(open_app: Open, token: str) -> None:
     app = open_app("pages/residual_stream.py", prompt="a", skip_first="1", token=token)
     assert not app.exception
-    assert component(app, "norm-grid")["shape"] == [1, 61]
+    assert told(app, "norm-grid")["shape"] == [1, 61]
 
 
 def test_the_first_token_can_be_chosen_while_it_is_hidden(open_app: Open) -> None:
     app = open_app("pages/residual_stream.py", skip_first="1", token="0")
     assert not app.exception
-    assert component(app, "norm-grid")["selected"] == [0, 60]
+    assert told(app, "norm-grid")["selected"] == [0, 60]
 
 
 @pytest.mark.parametrize("norm", ["attention", "feed_forward", "final"])
@@ -90,7 +75,7 @@ def test_a_vector_without_a_direction_is_answered(open_app: Open) -> None:
 def test_the_dials_hold_the_real_vector_and_the_models_speeds(open_app: Open) -> None:
     app = open_app("pages/rope.py", layer="3", head="5", position="40", pair="5")
     assert not app.exception
-    dials = component(app, "dials")
+    dials = told(app, "dials")
     assert (dials["position"], dials["own"], dials["selected"], dials["most"]) == (40, 4, 5, 8191)
     assert dials["speeds"] == pytest.approx([100_000 ** (-pair / 32) for pair in range(32)], rel=1e-12)
     assert number(facts(app, "pair-facts")["The model's own result"]["value"]) < 1e-4
@@ -115,4 +100,4 @@ def test_a_pair_and_a_position_beyond_the_model_are_brought_back_and_told(open_a
     app = open_app("pages/rope.py", pair="500", position="9000000")
     assert not app.exception
     assert any("pair goes up to 31" in toast.value for toast in app.toast)
-    assert component(app, "dials")["position"] == 8191
+    assert told(app, "dials")["position"] == 8191
