@@ -77,7 +77,7 @@ def arrows() -> None:
     st.caption(
         "Each dial is one pair of numbers of this head's vector. Dashed: before turning; solid: at this position. "
         "Directions are real; a longer arrow is a longer pair, but not to scale. Pair 0 turns by one radian for every "
-        "position, each following pair more slowly by the same factor. Click a dial to follow its pair."
+        "position; before any scaling, each next pair is slower by the same factor. Click a dial to follow its pair."
     )
     table = rope.pair_table(vector.before, at, speeds)
     pair, check = table.iloc[view.pair], rope.length_check(vector.before, after)

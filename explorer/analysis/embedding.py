@@ -10,6 +10,7 @@ from torch import Tensor
 
 from explorer.trace.embedding_rows import NearestRows, Vectors
 
+
 def around(n_tokens: int, selected: int, most: int) -> slice:
     """At most ``most`` neighbouring places with the selected one among them."""
     start = max(0, min(selected - most // 2, n_tokens - most))

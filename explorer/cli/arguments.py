@@ -49,9 +49,7 @@ def finite(name: str, value: float) -> float:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The options that choose a model and how it runs."""
-    parser.add_argument(
-        "--model", help="the id of a model, or a path (default: the default model)"
-    )
+    parser.add_argument("--model", help="the id of a model, or a path (default: the default model)")
     parser.add_argument("--device", default="cpu", help="cpu (default), auto, cuda or cuda:N")
     parser.add_argument("--dtype", default="float32", help="float32 (default), bfloat16, float16 or auto")
 

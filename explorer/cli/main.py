@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from explorer.cli.arguments import add_model, add_sampler, add_text
+from explorer.cli.arguments import add_model, add_sampler, add_text, text_argument
 from explorer.cli.output import Json, print_json, print_note
 from explorer.config import ConfigError
 from explorer.errors import Busy, Cancelled, DownloadFailed, ExplorerError, ModelNotReady, NotFinite
@@ -56,6 +56,18 @@ def parser() -> argparse.ArgumentParser:
     trace.add_argument("--out", metavar="FILE", help="write the kept tensors to this safetensors file")
     trace.add_argument("--logits", action="store_true", help="print the last token's scores whole")
     add_model(trace)
+
+    attention = command("attention", "how much every token reads of every other", _attention)
+    add_text(attention)
+    attention.add_argument("--layer", type=int, required=True)
+    attention.add_argument("--head", type=int, help="one query head (default: every head of the layer)")
+    add_model(attention)
+    feed_forward = command("feed-forward", "the neurons that fire most, and what they speak for", _feed_forward)
+    add_text(feed_forward)
+    feed_forward.add_argument("--layer", type=int, required=True)
+    feed_forward.add_argument("--token", type=int, help="the place of the token (default: the last)")
+    feed_forward.add_argument("--count", type=int, default=10, help="how many neurons (default 10)")
+    add_model(feed_forward)
 
     sample = command("sample", "the next-token distribution, what the sampler keeps of it, and draws", _sample)
     add_text(sample, optional=True)
@@ -131,6 +143,22 @@ def _trace(given: argparse.Namespace) -> Json:
     from explorer.cli.trace import trace
 
     return trace(given)
+
+
+def _attention(given: argparse.Namespace) -> Json:
+    from explorer.cli.attention import attention
+    from explorer.cli.session import session_from
+
+    return attention(session_from(given), text_argument(given.text), layer=given.layer, head=given.head)
+
+
+def _feed_forward(given: argparse.Namespace) -> Json:
+    from explorer.cli.feed_forward import feed_forward
+    from explorer.cli.session import session_from
+
+    return feed_forward(
+        session_from(given), text_argument(given.text), layer=given.layer, token=given.token, count=given.count
+    )
 
 
 def _sample(given: argparse.Namespace) -> Json:

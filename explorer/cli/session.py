@@ -10,6 +10,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from explorer.checkpoint.default_model import DEFAULT_MODEL_ID
@@ -64,20 +65,7 @@ class Session:
         settings: Settings | None = None,
         progress: Callable[[float, str], None] = _quiet,
     ) -> None:
-        settings = settings or read_settings()
-        shelf = standard_shelf(settings)
-        if model not in shelf.ids():
-            if not Path(model).exists():
-                raise NoSuchModel(
-                    f"{model!r} is neither the id of a model that runs here nor a file or folder.",
-                    f"Ids: {', '.join(shelf.ids())}; or give the path of a .gguf file, or of a folder in "
-                    "the format of Hugging Face (config.json) or Meta (params.json).",
-                )
-            entry = file_entry(Path(model), settings)
-            model = Path(model).name
-            shelf = Shelf(settings, {model: entry})
-        self.model = model
-        self.engine = LocalEngine(shelf, settings)
+        self.model, self.engine = _engine(model, settings or read_settings())
         self._progress = progress
         self._tokenizer: Tokenizer | None = None
 
@@ -142,6 +130,22 @@ class Session:
             time.sleep(POLL_SECONDS)
         if state.error is not None:
             raise state.error
+
+
+@cache
+def _engine(model: str, settings: Settings) -> tuple[str, LocalEngine]:
+    """The id of a model and the engine that runs it: one for all sessions, so that its weights are in memory once."""
+    shelf = standard_shelf(settings)
+    if model in shelf.ids():
+        return model, LocalEngine(shelf, settings)
+    path = Path(model)
+    if not path.exists():
+        raise NoSuchModel(
+            f"{model!r} is neither the id of a model that runs here nor a file or folder.",
+            f"Ids: {', '.join(shelf.ids())}; or give the path of a .gguf file, or of a folder in "
+            "the format of Hugging Face (config.json) or Meta (params.json).",
+        )
+    return path.name, LocalEngine(Shelf(settings, {path.name: file_entry(path, settings)}), settings)
 
 
 def session_from(given: argparse.Namespace) -> Session:

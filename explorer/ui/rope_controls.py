@@ -19,8 +19,8 @@ def pairing_control() -> None:
     names = {"adjacent": "adjacent (2i, 2i+1)", "half": "half-split (i, i + d/2)"}
     st.radio("Order of the numbers", [*names], format_func=names.__getitem__, horizontal=True, **bound("pairing"))
     st.caption(
-        "Which two numbers form a pair is a convention of the file. Weights read with the wrong one give a model that "
-        "still writes fluent nonsense: watch the marked pair move."
+        "Which two numbers form a pair is a convention of the file. Weights read with the wrong one load without an "
+        "error and give other scores: watch the marked pair move."
     )
 
 
