@@ -148,7 +148,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
 
   held.draw = () => {
-    const markup = sheet.clientWidth && sheet.clientWidth < NARROW ? data.narrow : data.wide;
+    const narrow = sheet.clientWidth > 0 && sheet.clientWidth < NARROW;
+    const markup = narrow ? data.narrow : data.wide;
+    frame.classList.toggle("narrow", narrow);
     if (markup !== held.markup) {
       const last = held.focus;
       held.markup = markup;

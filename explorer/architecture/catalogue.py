@@ -46,17 +46,17 @@ PARTS = (
     ),
     Part(
         id="query", title="Query", kind=Kind.ATTENTION, address=f"{ATTEND}.query", inside="attention",
-        taps=(f"{ATTEND}.tap.query",), note="@d_model → @query_width", page="attention",
+        taps=(f"{ATTEND}.tap.query",), note="→ @query_width", page="attention",
         code=ATTENTION, line="self.split_heads(self.query(x))",
     ),
     Part(
         id="key", title="Key", kind=Kind.ATTENTION, address=f"{ATTEND}.key", inside="attention",
-        taps=(f"{ATTEND}.tap.key",), note="@d_model → @kv_width", page="attention",
+        taps=(f"{ATTEND}.tap.key",), note="→ @kv_width", page="attention",
         code=ATTENTION, line="self.split_heads(self.key(x))",
     ),
     Part(
         id="value", title="Value", kind=Kind.ATTENTION, address=f"{ATTEND}.value", inside="attention",
-        taps=(f"{ATTEND}.tap.value",), note="@d_model → @kv_width", page="attention",
+        taps=(f"{ATTEND}.tap.value",), note="→ @kv_width", page="attention",
         code=ATTENTION, line="self.split_heads(self.value(x))",
     ),
     Part(
@@ -99,7 +99,7 @@ PARTS = (
     ),
     Part(
         id="output", title="Output", kind=Kind.ATTENTION, address=f"{ATTEND}.output", inside="attention",
-        taps=(f"{ATTEND}.tap.output",), note="@query_width → @d_model", page="attention",
+        taps=(f"{ATTEND}.tap.output",), note="→ @d_model", page="attention",
         code=ATTENTION, line="self.output(self.tap.mixed(mixed)",
     ),
     Part(
@@ -120,12 +120,12 @@ PARTS = (
     ),
     Part(
         id="gate", title="Gate", kind=Kind.FEED_FORWARD, address=f"{FEED}.gate", inside="feed_forward",
-        taps=(f"{FEED}.tap.gate",), note="@d_model → @d_ff", page="feed_forward",
+        taps=(f"{FEED}.tap.gate",), note="→ @d_ff", page="feed_forward",
         code=SWIGLU, line="self.tap.gate(self.gate(x))",
     ),
     Part(
         id="up", title="Up", kind=Kind.FEED_FORWARD, address=f"{FEED}.up", inside="feed_forward",
-        taps=(f"{FEED}.tap.up",), note="@d_model → @d_ff", page="feed_forward",
+        taps=(f"{FEED}.tap.up",), note="→ @d_ff", page="feed_forward",
         code=SWIGLU, line="self.tap.up(self.up(x))",
     ),
     Part(
@@ -138,7 +138,7 @@ PARTS = (
     ),
     Part(
         id="down", title="Down", kind=Kind.FEED_FORWARD, address=f"{FEED}.down", inside="feed_forward",
-        taps=(f"{FEED}.tap.output",), note="@d_ff → @d_model", page="feed_forward",
+        taps=(f"{FEED}.tap.output",), note="→ @d_model", page="feed_forward",
         code=SWIGLU, line="self.down(product)",
     ),
     Part(

@@ -133,7 +133,8 @@ def _rectangle(parent: Element, box: Box, name: str, height: float = 0.0) -> Non
 
 
 def _text(parent: Element, x: float, y: float, text: str, name: str) -> None:
-    SubElement(parent, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "class": name}).text = text
+    element = SubElement(parent, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "class": name})
+    element.text, element.tail = text, " "
 
 
 def _frame(parent: Element, part: Part, box: Box) -> None:
@@ -145,9 +146,10 @@ def _box(parent: Element, part: Part, box: Box, drawing: Drawing) -> None:
     own = lines[: len(lines) - len(unlike)]
     looks = ["box", part.kind, *(["differs"] if differs else []), *(["open"] if box.header else [])]
     group = SubElement(parent, "g", {"class": " ".join(looks), "data-part": part.id, "data-kind": part.kind})
-    words = [part.title, *own, *([f"differs {', '.join(unlike)}".strip()] if differs else [])]
     group.attrib |= {"role": "button", "tabindex": "-1", "aria-pressed": "false"}
-    group.set("aria-label", ", ".join(words) + ". " + summary(part.id, drawing.facts))
+    seen = [_short(part, drawing), *lines, *(["≠ differs"] if differs else [])]  # as it is read on the screen
+    full = [] if part.title == part.short else [part.title]
+    group.set("aria-label", ". ".join((", ".join(seen), *full, summary(part.id, drawing.facts))))
     SubElement(group, "title").text = part.title
     _rectangle(group, box, "body", box.header)
     (x, _), top = box.middle, box.y + 10.5 + 4.5

@@ -1,7 +1,8 @@
 """From the checkpoints of a run to exactly the tensors that a request names."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import torch
 from torch import Tensor
@@ -54,12 +55,32 @@ def replay(model: Llama, checkpoints: Checkpoints, request: TraceRequest, progre
         rotation = model.rotation(0, len(request.token_ids)) if by_layer else None
         for done, layer in enumerate(sorted(by_layer)):
             progress(done / len(by_layer))
-            with recording(model, by_layer[layer]):
+            with suppress(_AllSeenError), recording(model, _until_all_seen(by_layer[layer])):
                 model.layers[layer](checkpoints.stream[layer][None].to(device), rotation)
         if scoring:
             with recording(model, scoring):
                 model.score(checkpoints.stream[-1][None, scored].to(device))
     return Trace(token_ids=request.token_ids, scored=request.scored, tensors=tensors, norms=norms, rows=rows)
+
+
+class _AllSeenError(Exception):
+    """Ends a layer's replay: what follows would be computed for nobody."""
+
+
+def _until_all_seen(readers: Mapping[str, Reader]) -> dict[str, Reader]:
+    """``readers``, the last of which to be called ends the replay. A map of attention needs no feed-forward."""
+    missing = set(readers)
+
+    def counted(address: str, reader: Reader) -> Reader:
+        def read(x: Tensor) -> None:
+            reader(x)
+            missing.discard(address)
+            if not missing:
+                raise _AllSeenError
+
+        return read
+
+    return {address: counted(address, reader) for address, reader in readers.items()}
 
 
 def _stored_stream(checkpoints: Checkpoints) -> dict[str, Tensor]:

@@ -68,7 +68,8 @@ def comparison_table(drawing: Drawing) -> None:
         {"": "≠" if row.differs else "", "Fact": row.fact, names[0]: row.first, f"{names[1]} ": row.second}
         for row in comparison(drawing.facts, drawing.other_facts)
     ]
-    st.dataframe(rows, hide_index=True, width="stretch", height="content", key="comparison")
+    narrow = {"": st.column_config.Column(width=34), "Fact": st.column_config.Column(width=150)}
+    st.dataframe(rows, column_config=narrow, hide_index=True, width="stretch", height="content", key="comparison")
 
 
 def _named(name: str, sizes: dict[str, ModelConfig]) -> str:
@@ -94,4 +95,4 @@ def _head(blueprint: Blueprint, model: str, facts: dict[str, str]) -> None:
     )
     fact_list(tiles, key="model-facts", tile=120)
     if model in known_models():
-        st.caption(f"{literal(config.name)}: [where these sizes are published ↗]({known_models()[model].source})")
+        st.markdown(f":small[{literal(config.name)}: [where these sizes are published ↗]({known_models()[model].source})]")

@@ -40,7 +40,7 @@ def test_no_box_covers_another_and_all_stand_in_their_frames(placed) -> None:
         else:
             assert apart(made.boxes[one], made.boxes[other]), (one, other)
     for box in made.boxes.values():
-        assert 0 <= box.x and box.right <= measures.width and box.bottom <= made.height + 0.1
+        assert box.x >= 0 and box.right <= measures.width and box.bottom <= made.height + 0.1
     assert set(made.boxes) == {part.id for part in drawn.parts}
 
 

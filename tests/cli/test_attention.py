@@ -24,10 +24,11 @@ def test_a_head_is_answered_with_its_map(default_session: Session) -> None:
 
 
 def test_without_a_head_every_head_of_the_layer_is_answered(default_session: Session) -> None:
-    heads = attention(default_session, PROMPT, layer=20, head=None)["heads"]
-    assert [head["head"] for head in heads] == list(range(9))
-    assert [head["kv_head"] for head in heads] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert np.mean([head["first_token_share"][-1] for head in heads]) == pytest.approx(0.9431, abs=1e-3)  # case A04
+    said = attention(default_session, PROMPT, layer=20, head=None)
+    assert said["head"] == list(range(9))
+    assert said["kv_head"] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert np.array(said["pattern"]).shape == (9, 5, 5)
+    assert np.array(said["first_token_share"])[:, -1].mean() == pytest.approx(0.9431, abs=1e-3)  # case A04
 
 
 def test_the_strongest_neurons_are_answered_largest_first(default_session: Session) -> None:

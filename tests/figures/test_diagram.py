@@ -39,9 +39,11 @@ def test_every_box_is_a_named_button_in_the_order_of_the_data(small: Blueprint, 
         assert [box.attrib["data-part"] for box in boxes] == [part.id for part in plan(small.config, opened).parts]
         for box in boxes:
             assert box.attrib["role"] == "button" and box.attrib["tabindex"] == "-1"
-            assert box.attrib["aria-label"].startswith(PART[box.attrib["data-part"]].title)
+            part = PART[box.attrib["data-part"]]
+            assert box.attrib["aria-label"].startswith(part.short) and part.title in box.attrib["aria-label"]
             assert box.find(f"{SVG}title").text
-        toggles = {group.attrib["data-toggle"]: group for group in root.iter(f"{SVG}g") if "data-toggle" in group.attrib}
+        groups = [group for group in root.iter(f"{SVG}g") if "data-toggle" in group.attrib]
+        toggles = {group.attrib["data-toggle"]: group for group in groups}
         assert set(toggles) == BOTH
         assert {t.attrib["aria-expanded"] for t in toggles.values()} == {"true" if opened else "false"}
         assert root.attrib["aria-label"] and root.attrib["role"] == "group"

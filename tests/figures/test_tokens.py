@@ -26,7 +26,7 @@ def test_the_chosen_vocabulary_is_coloured_and_every_count_written() -> None:
 
 
 def test_names_cannot_become_markup() -> None:
-    assert list(count_bars(COUNTS, "").layout.yaxis.ticktext)[0] == "&lt;own&gt;"
+    assert count_bars(COUNTS, "").layout.yaxis.ticktext[0] == "&lt;own&gt;"
     assert list(neighbour_bars(NEAREST).layout.yaxis.ticktext) == ["a", "a", "&lt;b&gt;"]
 
 

@@ -180,3 +180,27 @@ def test_a_damaged_weight_is_found_where_it_first_does_harm(
     broken.get_parameter(damage)[-1:].fill_(value)  # case G05
     with pytest.raises(NotFinite, match=place):
         run(broken, (256, 72, 101, tiny_a_llama.config.vocab_size - 1), ignore)
+
+
+def test_a_replay_stops_when_everything_was_seen(tiny_llama: Llama) -> None:
+    checkpoints = run(tiny_llama, TOKENS, ignore)
+    seen: list[str] = []
+    hooks = [
+        module.register_forward_hook(lambda *_, name=name: seen.append(name))
+        for name, module in tiny_llama.layers[1].named_modules()
+        if name in ("attention", "feed_forward")
+    ]
+    keys = frozenset({"layers.1.attention.tap.rotated_key"})
+    trace = replay(tiny_llama, checkpoints, TraceRequest(model="", token_ids=TOKENS, taps=keys), ignore)
+    assert trace.tensors.keys() == keys
+    assert seen == []
+    replay(
+        tiny_llama, checkpoints, TraceRequest(model="", token_ids=TOKENS, taps=frozenset(taps_of_layer_one())), ignore
+    )
+    for hook in hooks:
+        hook.remove()
+    assert seen == ["attention"]
+
+
+def taps_of_layer_one() -> list[str]:
+    return ["layers.1.attention.tap.output", "layers.1.feed_forward.tap.gate"]
