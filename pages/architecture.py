@@ -40,7 +40,7 @@ choice = choose_sizes(page)
 drawing, view, part = choice.drawing, page.view, selected_part()
 labels = [token.label for token in page.encoding.tokens]
 
-picture, panel = st.columns([6, 5], gap="large")
+picture, panel = st.columns([6, 5], gap="medium")
 with picture:
     wide, narrow = diagrams(drawing)
     architecture_diagram(wide, narrow, selected=part.id, symbols=drawing.symbols, file=drawing.model.config.name)
@@ -70,7 +70,7 @@ def show(values: PartValues) -> None:
         column=values.column,
         scale="root",
         height=16,
-        gutter=78,
+        gutter=64,
         selected=(row - first, -1),
     )
     numbers_of = summary_of(values, row)

@@ -47,6 +47,27 @@ from explorer.cli.session import tokenizer_named
 tokenizers = {{name: tokenizer_named(name, model={model!r}) for name in ("own", "llama3", "cl100k_base", "o200k_base")}}
 print(language_counts(article_1(), tokenizers))"""
 
+
+
+@st.fragment  # a step draws nothing else again
+def show_moments(piece: str, replay: merges.Replay) -> None:
+    """The parts of a piece after the chosen number of merges, and the way to the others."""
+    if replay.steps is None:
+        st.caption(replay.words)
+        return
+    taken = min(state.current().step, len(replay.steps))
+    merge_controls(taken, len(replay.steps))
+    now = merges.moment(tokenizer, piece, replay.steps, taken)
+    merge_parts(
+        now.labels, now.ids, now.ranks, made=now.made, next_left=now.next,
+        sentence=merges.sentence(replay.steps, taken), key="merge",
+    )  # fmt: skip
+    st.caption(
+        "Under each part its id. Between two parts the rank at which they may join, a dot if they may not: the lowest "
+        "rank joins first, the leftmost among equals."
+    )
+
+
 page = open_page("tokenizer", strip=False)
 view, own_name = page.view, page.blueprint.config.name
 st.caption(f"A link carries up to {MAX_CHARACTERS:,} characters. A longer text can be counted further down.")
@@ -100,20 +121,7 @@ if count:
     piece, ids = encoding.pieces[number], [encoding.ids[at] for at in spans[number]]
     replay = merges.replay(tokenizer, piece, ids)
     check = merges.check_replay(tokenizer, encoding)
-    if replay.steps is None:
-        st.caption(replay.words)
-    else:
-        taken = min(view.step, len(replay.steps))
-        merge_controls(taken, len(replay.steps))
-        now = merges.moment(tokenizer, piece, replay.steps, taken)
-        merge_parts(
-            now.labels, now.ids, now.ranks, made=now.made, next_left=now.next,
-            sentence=merges.sentence(replay.steps, taken), key="merge",
-        )  # fmt: skip
-        st.caption(
-            "Under each part its id. Between two parts the rank at which they may join, a dot if they may not: the "
-            "lowest rank joins first, the leftmost among equals."
-        )
+    show_moments(piece, replay)
     fact_list(
         [
             Fact(name="This piece", value=f"{len(ids)} token{'' if len(ids) == 1 else 's'}", note=replay.words),

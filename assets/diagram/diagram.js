@@ -1,7 +1,7 @@
 // The architecture: a drawing made on the server, walked and clicked here. The page keeps its scroll: a larger drawing
 // is a taller one, and only sideways it scrolls within its sheet.
 
-const [SMALLEST, LARGEST, STEP, NARROW] = [0.4, 3, 1.25, 450];
+const [SMALLEST, LARGEST, STEP, NARROW, STACKED] = [0.4, 3, 1.25, 450, 640];
 const COPIED = [
   "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font-family", "font-size",
   "font-weight", "text-anchor", "dominant-baseline", "paint-order",
@@ -132,6 +132,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const pick = (part) => {
     held.mark({ part, quiet: true });
     setTriggerValue("picked", part);
+    if (window.innerWidth <= STACKED) {
+      const panel = () => document.querySelector(".st-key-part-panel")?.scrollIntoView({ block: "start" });
+      setTimeout(panel, 400); // on a phone the panel stands below the drawing
+    }
   };
   const act = (button) => (button.dataset.part ? pick(button.dataset.part) : toggle(button.dataset.toggle));
 

@@ -40,8 +40,8 @@ PARTS = (
         taps=(f"{ATTEND}.tap.input",), note="@d_model gains", page="normalization", code=RMS_NORM, line=NORMALISE,
     ),
     Part(
-        id="attention", title="Grouped-query attention", kind=Kind.ATTENTION, address=ATTEND, inside="layer",
-        taps=(f"{ATTEND}.tap.output",), note="@n_heads query heads, @n_kv_heads key/value", page="attention",
+        id="attention", title="Grouped-query attention", label="Attention (GQA)", kind=Kind.ATTENTION, address=ATTEND,
+        inside="layer", taps=(f"{ATTEND}.tap.output",), note="@n_heads query heads, @n_kv_heads key/value", page="attention",
         code=ATTENTION, line="mixed = scaled_dot_product_attention",
     ),
     Part(
@@ -70,7 +70,7 @@ PARTS = (
         code=ATTENTION, line="query, key = self.query_norm(query), self.key_norm(key)",
     ),
     Part(
-        id="rotary", title="RoPE", kind=Kind.ATTENTION, inside="attention", note="@n_pairs pairs turned in every head",
+        id="rotary", title="RoPE", kind=Kind.ATTENTION, inside="attention", note="turns @n_pairs pairs",
         taps=(f"{ATTEND}.tap.rotated_query", f"{ATTEND}.tap.rotated_key"), page="rope",
         code=ATTENTION, line="rotate(",
     ),
@@ -114,8 +114,8 @@ PARTS = (
         code=RMS_NORM, line=NORMALISE,
     ),
     Part(
-        id="feed_forward", title="SwiGLU feed-forward", kind=Kind.FEED_FORWARD, address=FEED, inside="layer",
-        taps=(f"{FEED}.tap.output",), note="@d_model → @d_ff → @d_model", page="feed_forward",
+        id="feed_forward", title="SwiGLU feed-forward", label="Feed-forward (SwiGLU)", kind=Kind.FEED_FORWARD,
+        address=FEED, inside="layer", taps=(f"{FEED}.tap.output",), note="@d_model → @d_ff → @d_model", page="feed_forward",
         code=SWIGLU, line="self.tap.product(activated * ",
     ),
     Part(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from explorer.architecture.catalogue import PART
 from explorer.architecture.part import Flow, FlowKind, Part
-from explorer.architecture.plan import Plan
+from explorer.architecture.plan import BLOCKS, Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,7 @@ class Measures:
     title: float = 21.0
     line: float = 14.0
     padding: float = 9.0
+    block: float = 50.0
     header: float = 30.0
     gap: float = 38.0
     lane_gap: float = 12.0
@@ -117,7 +118,7 @@ class _Placing:
     def _place(self, part: Part, *, x: float, y: float, room: float, narrow: bool) -> float:
         m = self.measures
         if part.id not in self.plan.opened:
-            width = min(room, m.box) if narrow else room
+            width = min(room, m.box + (m.block if part.id in BLOCKS else 0)) if narrow else room
             height = m.title + self.lines(part) * m.line + m.padding
             if part.label == "+":
                 width = height

@@ -5,7 +5,7 @@ The markup holds no colour: classes name the category, and the page's style shee
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from explorer.architecture.blueprint import Blueprint
@@ -20,6 +20,7 @@ from explorer.architecture.shapes import flow_axes, in_numbers, in_symbols, in_w
 SVG = "http://www.w3.org/2000/svg"
 MARGIN = 4.0
 RADIUS = "7"
+KEPT = 128  # drawings, about 60 KB each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,11 @@ class Drawing:
 
     def axes(self, flow: Flow) -> tuple[str, ...]:
         """The named axes of what ``flow`` carries."""
-        return flow_axes(flow, {address: tap.axes for address, tap in self.model.taps.items()})
+        return flow_axes(flow, self._tap_axes)
+
+    @cached_property
+    def _tap_axes(self) -> dict[str, tuple[str, ...]]:
+        return {address: tap.axes for address, tap in self.model.taps.items()}
 
     def differs(self, part: Part) -> bool:
         """Whether the two models are unlike in this part."""
@@ -100,6 +105,7 @@ def diagram(drawing: Drawing, measures: Measures) -> str:
     return tostring(root, encoding="unicode")
 
 
+@lru_cache(maxsize=KEPT)
 def diagrams(drawing: Drawing) -> tuple[str, str]:
     """The same drawing for where there is room, and for a narrow column."""
     return diagram(drawing, WIDE), diagram(drawing, NARROW)

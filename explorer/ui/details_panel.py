@@ -86,7 +86,8 @@ def _belongs(part_id: str, part: Part) -> bool:
 
 
 def _shapes(name: str, flows: Sequence[Flow], drawing: Drawing) -> list[Fact]:
-    axes = dict.fromkeys(drawing.axes(flow) for flow in flows if flow.kind is not FlowKind.RESIDUAL)
+    order = [flow for kind in (FlowKind.DATA, FlowKind.AUXILIARY) for flow in flows if flow.kind is kind]
+    axes = dict.fromkeys(drawing.axes(flow) for flow in order)
     if not axes:
         return []
     numbers = [in_numbers(each, drawing.model.config, drawing.n_tokens) for each in axes]

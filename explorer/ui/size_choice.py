@@ -95,4 +95,5 @@ def _head(blueprint: Blueprint, model: str, facts: dict[str, str]) -> None:
     )
     fact_list(tiles, key="model-facts", tile=120)
     if model in known_models():
-        st.markdown(f":small[{literal(config.name)}: [where these sizes are published ↗]({known_models()[model].source})]")
+        link = f"[where these sizes are published ↗]({known_models()[model].source})"
+        st.markdown(f":small[{literal(config.name)}: {link}]")

@@ -43,7 +43,7 @@ def test_one_hot_times_the_matrix_is_the_row_and_tying_is_said(open_app: Open, i
 
 
 def test_the_nearest_tokens_are_those_of_a_plain_product(
-    open_app: Open, weight: torch.Tensor, ids: list[int]
+    open_app: Open, weight: torch.Tensor, ids: list[int], default_session: Session
 ) -> None:
     app = open_app(FILE, prompt=PROMPT, token="1")
     row = weight[ids[1]].double()
@@ -51,7 +51,9 @@ def test_the_nearest_tokens_are_those_of_a_plain_product(
     tables = [frame.value for frame in app.dataframe if list(frame.value.columns) == ["rank", "id", "token", "cosine"]]
     assert tables[0]["id"].tolist() == expected.indices.tolist()
     assert tables[0]["cosine"].tolist() == pytest.approx(expected.values.tolist(), abs=1e-5)
-    king, man, woman = (weight[each].double() for each in (7306, 655, 2817))
+    king, man, woman = (
+        weight[default_session.tokenizer.find(text)[0]].double() for text in (" king", " man", " woman")
+    )
     total = king - man + woman
     expected = (weight.double() @ total / weight.double().norm(dim=-1) / total.norm()).topk(15)
     assert tables[1]["id"].tolist() == expected.indices.tolist()
