@@ -3,9 +3,9 @@
     python benchmarks/one_head.py --tokens 2048 --rounds 3 [--python transformer_lens=VENV/bin/python]
 
 Each measurement is a process of its own on one thread: trace the prompt, then open heads in three layers as a
-reader would. The ways alternate within a round. ``open`` is the median time from choosing a head to holding its map;
-``held`` is what the process holds after the trace beyond the loaded model, ``peak`` the most it ever held beyond it. All
-ways run the same float32 weights, and their maps are compared. The table is printed and written to ``results``.
+reader would. The ways alternate within a round. ``open`` is the median time from choosing a head to its map;
+``held`` is what the process holds after the trace beyond the loaded model, ``peak`` the most it ever held beyond it.
+All ways run the same float32 weights, and their maps are compared. The table is printed and written to ``results``.
 """
 
 import argparse

@@ -106,7 +106,7 @@ chart(
     summary="; ".join(f"{row.vocabulary}: {row.tokens:,} tokens" for row in counts.itertuples()),
 )
 st.caption("More rows in the table, fewer tokens for most texts. A begin-of-text token counts where one is added.")
-await_rest()
+await_rest(tokenizers)
 numbers(counts, name="vocabularies", snippet=page.snippet(COUNTS, with_bos=view.with_bos))
 
 if count:
@@ -183,8 +183,10 @@ details(
     n_tokens=count,
     subject="tokenizer",
     formula=r"""
-(i, i+1) = \operatorname*{arg\,min}_{i}\; \operatorname{rank}(p_i \, p_{i+1})
-\qquad \text{join, and again, until no two neighbours have a rank}
+\begin{gathered}
+i^* = \operatorname*{arg\,min}_{i}\; \operatorname{rank}(p_i \, p_{i+1}) \\
+p_{i^*} \leftarrow p_{i^*} \, p_{i^*+1}
+\end{gathered}
 """,
     taps=("tap.embedded", "tap.logits"),
     code="explorer.tokenizer.bpe.merge_steps",

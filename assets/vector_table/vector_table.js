@@ -14,7 +14,6 @@ function heading(data, index, pick) {
   cell.scope = "col";
   button.type = "button";
   button.title = `token ${data.first + index}, id ${data.ids[index]}`;
-  button.setAttribute("aria-label", `Token ${data.first + index}: ${data.labels[index]}, id ${data.ids[index]}`);
   button.setAttribute("aria-pressed", String(index === data.selected));
   button.onclick = () => pick(data.first + index);
   button.append(id);

@@ -41,8 +41,8 @@ PARTS = (
     ),
     Part(
         id="attention", title="Grouped-query attention", label="Attention (GQA)", kind=Kind.ATTENTION, address=ATTEND,
-        inside="layer", taps=(f"{ATTEND}.tap.output",), note="@n_heads query heads, @n_kv_heads key/value", page="attention",
-        code=ATTENTION, line="mixed = scaled_dot_product_attention",
+        inside="layer", taps=(f"{ATTEND}.tap.output",), note="@n_heads query heads, @n_kv_heads key/value",
+        page="attention", code=ATTENTION, line="mixed = scaled_dot_product_attention",
     ),
     Part(
         id="query", title="Query", kind=Kind.ATTENTION, address=f"{ATTEND}.query", inside="attention",
@@ -114,9 +114,9 @@ PARTS = (
         code=RMS_NORM, line=NORMALISE,
     ),
     Part(
-        id="feed_forward", title="SwiGLU feed-forward", label="Feed-forward (SwiGLU)", kind=Kind.FEED_FORWARD,
-        address=FEED, inside="layer", taps=(f"{FEED}.tap.output",), note="@d_model → @d_ff → @d_model", page="feed_forward",
-        code=SWIGLU, line="self.tap.product(activated * ",
+        id="feed_forward", title="SwiGLU feed-forward", label="Feed-forward", kind=Kind.FEED_FORWARD,
+        address=FEED, inside="layer", taps=(f"{FEED}.tap.output",), note="@d_model → @d_ff → @d_model",
+        page="feed_forward", code=SWIGLU, line="self.tap.product(activated * ",
     ),
     Part(
         id="gate", title="Gate", kind=Kind.FEED_FORWARD, address=f"{FEED}.gate", inside="feed_forward",

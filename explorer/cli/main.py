@@ -79,6 +79,12 @@ def parser() -> argparse.ArgumentParser:
     rope = command("rope", "the rotation speeds of a model", _rope)
     rope.add_argument("--model", help="the id of a model, or the path of its file or folder")
     rope.add_argument("--config", metavar="FILE", help="a config.json or params.json instead")
+
+    count = command("count", "the parameters, operations and cache of a model, counted from its sizes", _count)
+    count.add_argument("--model", help="the id of a model, or the path of its file or folder")
+    count.add_argument("--config", metavar="FILE", help="a config.json or params.json instead, of any counted family")
+    count.add_argument("--context", type=int, metavar="N", help="tokens in the context (default: the model's own)")
+    count.add_argument("--dtype", default="bfloat16", help="bfloat16 (default), float32, float16, int8 or int4")
     return top
 
 
@@ -171,3 +177,9 @@ def _rope(given: argparse.Namespace) -> Json:
     from explorer.cli.rope import rope
 
     return rope(model=given.model, config=given.config)
+
+
+def _count(given: argparse.Namespace) -> Json:
+    from explorer.cli.count import count
+
+    return count(model=given.model, config=given.config, context=given.context, dtype=given.dtype)

@@ -37,11 +37,11 @@ def _described(model: str, settings: Settings) -> Json:
     return {
         "id": model,
         "name": known.name,
-        "architecture": "llama",
+        "architecture": known.family,
         "parameters": Blueprint(known.config).parameters,
         "dtype": "float32" if is_default else None,
         "source": known.source,
         "has_weights": is_default and default_checkpoint(settings.home) is not None,
-        "tokenizer": "own" if is_default else "llama3",
+        "tokenizer": "own" if is_default else known.tokenizer,
         "context": known.config.context,
     }

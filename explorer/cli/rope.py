@@ -1,13 +1,16 @@
 """``rope``: how fast each pair of dimensions turns."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 import torch
 
+from explorer.checkpoint.json_file import read_json
 from explorer.checkpoint.known_models import SCALINGS, known_models
 from explorer.cli.output import Json
 from explorer.cli.session import Session
 from explorer.config import ModelConfig
+from explorer.config.description import config_from_json
 from explorer.errors import BadValue
 from explorer.model.rope import base_speeds, rotation_speeds
 
@@ -36,7 +39,10 @@ def rope(*, model: str | None, config: str | None) -> Json:
 
 def _sizes(model: str | None, config: str | None) -> ModelConfig:
     if config is not None:
-        raise BadValue("--config is not read yet.", "Use --model.")
+        if model is not None:
+            raise BadValue("Both --config and --model are given.", "Give one of them.")
+        path = Path(config)
+        return config_from_json(read_json(path), name=path.stem, file_name=path.name)
     if model in known_models():
         return known_models()[model].config
     return Session(model).card.config if model else Session().card.config

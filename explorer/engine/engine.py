@@ -3,15 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from torch import Tensor
 
 from explorer.config import ModelConfig, TokenizerSource
 from explorer.errors import ExplorerError
 from explorer.trace.embedding_rows import NearestRows
+from explorer.trace.generation import Step, StepRequest
+from explorer.trace.lens import Lens, LensRequest
 from explorer.trace.readout import Readout
 from explorer.trace.trace import Trace, TraceRequest
+
+Answer = TypeVar("Answer", covariant=True)
 
 
 class Phase(StrEnum):
@@ -58,7 +62,7 @@ class ModelInfo:
     dtype: str
 
 
-class Ticket(Protocol):
+class Ticket(Protocol[Answer]):
     """A place in the queue. Whoever holds it calls ``leave`` when nobody waits for the answer any more."""
 
     @property
@@ -75,7 +79,7 @@ class Ticket(Protocol):
         """Wait up to ``seconds``; whether the answer is there."""
         ...
 
-    def result(self) -> Trace:
+    def result(self) -> Answer:
         """The answer, once ``wait`` said it is there. Raises what went wrong."""
         ...
 
@@ -136,6 +140,14 @@ class Engine(Protocol):
         """One-hot vector times embedding matrix, multiplied out: (d_model,). Raises ``NoSuchToken``."""
         ...
 
-    def submit(self, request: TraceRequest, session: str) -> Ticket:
+    def submit(self, request: TraceRequest, session: str) -> Ticket[Trace]:
         """Ask for a trace. Raises at once what is wrong with the request: too long, unknown tap, too large, busy."""
+        ...
+
+    def submit_lens(self, request: LensRequest, session: str) -> Ticket[Lens]:
+        """Ask for the readings of some tokens at every depth. Raises at once what is wrong with the request."""
+        ...
+
+    def submit_step(self, request: StepRequest, session: str) -> Ticket[Step]:
+        """Ask for one step of a generation. Raises at once what is wrong with the request."""
         ...

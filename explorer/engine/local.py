@@ -1,6 +1,7 @@
 """An engine inside this process."""
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import torch
 from cachetools import LRUCache
@@ -10,17 +11,24 @@ from explorer.checkpoint.known_models import known_models
 from explorer.config import ModelConfig, TokenizerSource
 from explorer.engine.device import is_out_of_memory
 from explorer.engine.engine import LoadState, ModelCard, ModelInfo
+from explorer.engine.generation import Caches
 from explorer.engine.scheduler import JobTicket, Scheduler
 from explorer.engine.shelf import Shelf
 from explorer.engine.vocabularies import VOCABULARIES, Vocabularies
 from explorer.errors import BadValue, NoSuchTap, NoSuchToken, TextTooLong, TooLarge
+from explorer.model.llama import Llama
 from explorer.settings import Settings
 from explorer.trace.budget import check_budget
 from explorer.trace.checkpoints import Checkpoints, run
 from explorer.trace.embedding_rows import NearestRows, nearest_rows, one_hot_product
+from explorer.trace.generation import Step, StepRequest
+from explorer.trace.lens import BLOCK_ROWS, Lens, LensRequest, lens
 from explorer.trace.readout import Readout, readout
 from explorer.trace.replay import replay
 from explorer.trace.trace import Trace, TraceRequest
+
+Request = TraceRequest | LensRequest | StepRequest
+Answer = Trace | Lens | Step
 
 
 class LocalEngine:
@@ -34,10 +42,11 @@ class LocalEngine:
         self._checkpoints: LRUCache[tuple[str, tuple[int, ...]], Checkpoints] = LRUCache(
             self._cache_bytes, getsizeof=lambda checkpoints: checkpoints.n_bytes
         )
-        self._scheduler: Scheduler[TraceRequest, Trace] = Scheduler(
+        self._caches = Caches(self._cache_bytes)
+        self._scheduler: Scheduler[Request, Answer] = Scheduler(
             self._answer,
-            cost=lambda request: len(request.token_ids),
-            size=lambda trace: trace.n_bytes,
+            cost=_cost,
+            size=lambda answer: answer.n_bytes,
             cache_bytes=self._cache_bytes,
             max_waiting=settings.max_waiting,
         )
@@ -110,33 +119,60 @@ class LocalEngine:
     def submit(self, request: TraceRequest, session: str) -> JobTicket[TraceRequest, Trace]:
         """Ask for a trace; raises at once what is wrong with the request."""
         loaded = self._shelf.loaded(request.model)
-        check_tokens(request, loaded.info.card)
+        check_tokens(request.token_ids, request.scored, loaded.info.card)
         check_budget(loaded.model, request, self._cache_bytes)
-        return self._scheduler.submit(request, session)
+        return cast(JobTicket[TraceRequest, Trace], self._scheduler.submit(request, session))
 
-    def _answer(self, request: TraceRequest, progress: Callable[[float], None]) -> Trace:
+    def submit_lens(self, request: LensRequest, session: str) -> JobTicket[LensRequest, Lens]:
+        """Ask for the readings of some tokens at every depth; raises at once what is wrong with the request."""
+        loaded = self._shelf.loaded(request.model)
+        check_tokens(request.token_ids, request.tokens, loaded.info.card)
+        if not request.tokens:
+            raise BadValue("No token was named to read.", "Name at least one.")
+        check_budget(loaded.model, TraceRequest(model=request.model, token_ids=request.token_ids), self._cache_bytes)
+        return cast(JobTicket[LensRequest, Lens], self._scheduler.submit(request, session))
+
+    def submit_step(self, request: StepRequest, session: str) -> JobTicket[StepRequest, Step]:
+        """Ask for one step of a generation; raises at once what is wrong with the request."""
+        loaded = self._shelf.loaded(request.model)
+        check_tokens(request.token_ids, (), loaded.info.card)
+        self._caches.check(loaded.model, request)
+        return cast(JobTicket[StepRequest, Step], self._scheduler.submit(request, session))
+
+    def _answer(self, request: Request, progress: Callable[[float], None]) -> Answer:
         model = self._shelf.loaded(request.model).model
-        key = (request.model, request.token_ids)
         try:
-            checkpoints = self._checkpoints.get(key)
-            if checkpoints is None:
-                self.forward_passes += 1
-                checkpoints = run(model, request.token_ids, progress)
-                self._checkpoints[key] = checkpoints
-            return replay(model, checkpoints, request, progress)
+            match request:
+                case StepRequest():
+                    return self._caches.step(model, request, progress)
+                case LensRequest():
+                    return lens(model, self._run(model, request, progress), request, progress)
+                case TraceRequest():
+                    return replay(model, self._run(model, request, progress), request, progress)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             self._checkpoints.clear()
+            self._caches.clear()
             raise TooLarge(
                 f"A prompt of {len(request.token_ids)} tokens needs more memory than is free.",
                 "Use a shorter prompt; what was held for older prompts has been let go.",
             ) from error
 
+    def _run(self, model: Llama, request: TraceRequest | LensRequest, progress: Callable[[float], None]) -> Checkpoints:
+        """The checkpoints of a run on the request's tokens: those at hand, or new ones."""
+        key = (request.model, request.token_ids)
+        checkpoints = self._checkpoints.get(key)
+        if checkpoints is None:
+            self.forward_passes += 1
+            checkpoints = run(model, request.token_ids, progress)
+            self._checkpoints[key] = checkpoints
+        return checkpoints
 
-def check_tokens(request: TraceRequest, card: ModelCard) -> None:
-    """Raises ``BadValue``, ``TextTooLong`` or ``NoSuchToken`` when ``card``'s model cannot run the request's tokens."""
-    count, vocab_size = len(request.token_ids), card.config.vocab_size
+
+def check_tokens(token_ids: tuple[int, ...], scored: tuple[int, ...], card: ModelCard) -> None:
+    """Raises ``BadValue``, ``TextTooLong`` or ``NoSuchToken`` for tokens that ``card``'s model cannot run or score."""
+    count, vocab_size = len(token_ids), card.config.vocab_size
     if count == 0:
         raise BadValue("The prompt holds no token.", "Type at least one character.")
     if count > card.max_tokens:
@@ -145,12 +181,23 @@ def check_tokens(request: TraceRequest, card: ModelCard) -> None:
             f"The prompt has {count:,} tokens; {limit} is {card.max_tokens:,}.",
             f"Shorten it by {_tokens(count - card.max_tokens)}. Nothing was cut.",
         )
-    for token in request.token_ids:
+    for token in token_ids:
         if not 0 <= token < vocab_size:
             raise NoSuchToken(f"The model has no token {token}.", f"Ids run from 0 to {vocab_size - 1}.")
-    for token in request.scored:
+    for token in scored:
         if not 0 <= token < count:
             raise BadValue(f"The prompt has no token number {token}.", f"Tokens are numbered 0 to {count - 1}.")
+
+
+def _cost(request: Request) -> float:
+    """How much work a request is, in tokens that pass through the model; a reading costs about as much as a token."""
+    match request:
+        case StepRequest():
+            return len(request.token_ids) if len(request.token_ids) == request.prompt_length else 1
+        case LensRequest():
+            return BLOCK_ROWS * max(1, len(request.tokens) // 4)
+        case TraceRequest():
+            return len(request.token_ids)
 
 
 def _tokens(count: int) -> str:

@@ -164,7 +164,7 @@ def _box(parent: Element, part: Part, box: Box, drawing: Drawing) -> None:
     for place, line in enumerate(lines):
         _text(group, x, top + 16 + 14 * place, line, "note" if place < len(own) else "note other")
     if differs:
-        _text(group, box.x + 10, box.y + 11, "≠", "unlike")
+        _text(group, box.x + 1, box.y + 2, "≠", "unlike")  # on the corner: there is always room
 
 
 def _short(part: Part, drawing: Drawing) -> str:

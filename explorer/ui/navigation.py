@@ -109,6 +109,15 @@ PAGES = {
             "adds its own row to the stream. See which fire, and which next tokens they speak for."
         ),
     ),
+    "unembedding": PageEntry(
+        file="pages/unembedding.py",
+        title="Unembedding",
+        icon=":material/output:",
+        opening=(
+            "The last vector is normalised and scored against every token of the vocabulary: that is the prediction. "
+            "Read the vectors of earlier layers the same way, and watch the answer come up from layer to layer."
+        ),
+    ),
     "sampling": PageEntry(
         file="pages/sampling.py",
         title="Sampling",
@@ -116,6 +125,15 @@ PAGES = {
         opening=(
             "The model gives a probability to every token of its vocabulary; the sampler reshapes them and draws one. "
             "Move a control and watch which bars survive, and where the draw falls."
+        ),
+    ),
+    "generation": PageEntry(
+        file="pages/generation.py",
+        title="Generation",
+        icon=":material/format_list_bulleted_add:",
+        opening=(
+            "A text grows by one token at a time: the model reads, one token is drawn, and it is read in its turn. "
+            "Step back to any token, see what else could have come, and take another turn there."
         ),
     ),
 }

@@ -99,6 +99,12 @@ def _short(text: str) -> str:
     return text
 
 
+def _forced(text: str) -> str:
+    if text and not re.fullmatch(r"[0-9]{1,4}-[0-9]{1,7}(\.[0-9]{1,4}-[0-9]{1,7}){0,31}", text):
+        raise UnusableValueError("must look like 3-260.7-284: steps and token ids")
+    return text
+
+
 def _prompt(text: str) -> str:
     if text.startswith(PACKED):
         try:
@@ -191,6 +197,17 @@ class View:
     min_p: float = _float(0.0, 0.0, 1.0)
     seed: int = _int(DEFAULT_SEED, 0, MAX_SEED)
     draw: int = _int(1, 1, MAX_DRAWS)
+    lens_colour: str = field(default="p", metadata={"rule": _Rule(_choice("p", "rank", "entropy", "kl"))})
+    without_norm: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    whole: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    answer: str = field(default="", metadata={"rule": _Rule(_short)})
+    rival: str = field(default="", metadata={"rule": _Rule(_short)})
+    chat: bool = field(default=False, metadata={"rule": _Rule(_switch)})
+    system: str = field(default="", metadata={"rule": _Rule(_short)})
+    limit: int = _int(24, 1, 512)
+    halt: int = _int(-1, -1, 512)
+    at: int = _int(-1, -1, 512)
+    forced: str = field(default="", metadata={"rule": _Rule(_forced)})
     vocabulary: str = field(default=OWN, metadata={"rule": _Rule(_choice(OWN, "llama3", "cl100k_base", "o200k_base"))})
     step: int = _int(0, 0, 10_000)
     lookup: str = field(default="Paris", metadata={"rule": _Rule(_short)})
@@ -210,6 +227,12 @@ class View:
     def sampler(self) -> Sampler:
         """The controls of the sampler."""
         return Sampler(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
+
+    @property
+    def choices(self) -> dict[int, int]:
+        """The token ids that a reader has put in place of drawn ones, by the step of the generation."""
+        pairs = (pair.split("-") for pair in self.forced.split(".") if pair)
+        return {int(step): int(token_id) for step, token_id in pairs}
 
     @property
     def with_bos(self) -> bool | None:

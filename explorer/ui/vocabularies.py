@@ -1,5 +1,7 @@
 """The vocabularies side by side: what they are called, and which are here."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from explorer.engine.engine import Phase
@@ -8,12 +10,12 @@ from explorer.ui import resources
 from explorer.ui.view import OWN
 from explorer.ui.waiting import model_progress, wake
 
-LLAMA3 = "llama3"
+LLAMA3, LLAMA3_NAME = "llama3", "Llama 3.1"
 
 
 def vocabulary_names(own_name: str) -> dict[str, str]:
     """What each vocabulary is called; ``own_name`` is the model's."""
-    return {OWN: own_name, LLAMA3: "Llama 3.1", "cl100k_base": "cl100k_base", "o200k_base": "o200k_base"}
+    return {OWN: own_name, LLAMA3: LLAMA3_NAME, "cl100k_base": "cl100k_base", "o200k_base": "o200k_base"}
 
 
 def readers(own: Tokenizer, own_name: str) -> dict[str, Tokenizer]:
@@ -27,11 +29,12 @@ def readers(own: Tokenizer, own_name: str) -> dict[str, Tokenizer]:
     return found
 
 
-def await_rest() -> None:
-    """Follow the one vocabulary that does not ship; the page runs again once it is here."""
+def await_rest(found: Mapping[str, Tokenizer]) -> None:
+    """Follow the one vocabulary that does not ship, if it is not ``found``; the page runs again once it is here."""
     engine = resources.engine()
-    state = engine.state(LLAMA3)
-    if state.phase is Phase.LOADING:
-        model_progress(engine, LLAMA3)
-    if state.phase is Phase.FAILED:
+    if LLAMA3_NAME in found:
+        return
+    if engine.state(LLAMA3).phase is Phase.FAILED:
         st.caption("The vocabulary of Llama 3.1 could not be fetched. Choose it above to see why, and to try again.")
+    else:
+        model_progress(engine, LLAMA3)

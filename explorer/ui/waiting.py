@@ -1,18 +1,22 @@
 """What a reader sees while something is fetched, loaded or computed, and when it fails."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer.config import ConfigError
-from explorer.engine.engine import Engine, LoadState, Phase
+from explorer.engine.engine import Engine, LoadState, Phase, Ticket
 from explorer.errors import ExplorerError
 from explorer.settings import SettingError
 from explorer.trace.trace import Trace, TraceRequest
 
 NAMED_ERRORS = (ExplorerError, ConfigError, SettingError)
+Answer = TypeVar("Answer")
+
 POLL_SECONDS = 0.4
 FLASH_SECONDS = 0.15  # a run that is shorter shows no progress at all
 
@@ -37,20 +41,26 @@ def named_errors() -> Iterator[None]:
 
 
 def wait_for_trace(engine: Engine, request: TraceRequest) -> Trace:
-    """The answer to ``request``, with progress and the place in the queue while it takes.
+    """The answer to ``request``, with progress and the place in the queue while it takes. Raises what the engine does.
+
+    The slot is there in every run: one that comes and goes would remount all that follows.
+    """
+    return wait_for(lambda session: engine.submit(request, session), st.empty(), "Running the model")
+
+
+def wait_for(submit: Callable[[str], Ticket[Answer]], slot: DeltaGenerator, text: str) -> Answer:
+    """What ``submit`` asks for, given the name of this session; ``text`` says in ``slot`` what takes so long.
 
     Every Streamlit call in the loop is a point where a newer run of this session, or a closed tab, ends this one; the
     work behind it then stops unless somebody else waits for the same. Raises what the engine raises.
     """
     context = get_script_run_ctx()
-    slot = st.empty()  # there in every run: a slot that comes and goes would remount all that follows
-    ticket = engine.submit(request, context.session_id if context else "no-session")
+    ticket = submit(context.session_id if context else "no-session")
     try:
         if not ticket.wait(FLASH_SECONDS):
             while not ticket.wait(POLL_SECONDS):
                 ahead = ticket.ahead
-                text = f"Running the model: {ahead} ahead of you" if ahead else "Running the model"
-                slot.progress(min(ticket.fraction, 1.0), text=text)
+                slot.progress(min(ticket.fraction, 1.0), text=f"{text}: {ahead} ahead of you" if ahead else text)
         return ticket.result()
     finally:
         ticket.leave()

@@ -86,7 +86,7 @@ def test_a_typed_prompt_comes_back_from_its_link_to_the_last_character(visit: Vi
     again = visit(f"/tokenizer{link}")
     assert again.get_by_label("Your text").input_value() == typed
     assert again.title() == title
-    labels = again.locator(".chip .text").all_inner_texts()
+    labels = again.get_by_role("radiogroup", name="Tokens of the prompt").locator(".text").all_inner_texts()
     assert "".join(labels).replace("·", " ").replace("↵", "\n").replace("⇥", "\t") == typed
 
 

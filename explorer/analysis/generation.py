@@ -1,0 +1,56 @@
+"""A generation as tables: its steps, and what its cache holds."""
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import torch
+
+from explorer.model.sampling import NextToken, next_token
+from explorer.trace.generation import Choice, Generation
+from explorer.trace.trace import Trace
+
+
+def step_rows(choices: Sequence[Choice], label: Callable[[int], str]) -> pd.DataFrame:
+    """One row per step: the token, how likely it was, and what the step cost.
+
+    ``step`` from 0, ``id``, ``token``, ``p`` (after temperature, over the whole vocabulary), ``q`` (after the filters),
+    ``rank``, ``entropy_nats`` of p, ``u`` (NaN where the token was taken by hand), ``read`` (how many tokens the model
+    read in this step), ``milliseconds``, ``cache_bytes`` afterwards.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "step": place,
+                "id": choice.token_id,
+                "token": label(choice.token_id),
+                "p": choice.p,
+                "q": choice.q,
+                "rank": choice.rank,
+                "entropy_nats": choice.entropy,
+                "u": float("nan") if choice.u is None else choice.u,
+                "read": choice.step.n_read,
+                "milliseconds": choice.step.milliseconds,
+                "cache_bytes": choice.step.cache_bytes,
+            }
+            for place, choice in enumerate(choices)
+        ]
+    )
+
+
+def distribution_at(generation: Generation, at: int) -> NextToken:
+    """The whole distribution from which the token of step ``at`` came."""
+    return next_token(generation.choices[at].step.logits, generation.request.settings)
+
+
+def cached_difference(generation: Generation, at: int, trace: Trace) -> float:
+    """The largest difference of any logit of step ``at`` between the cached pass and ``trace``, a whole pass.
+
+    Needs ``tap.logits`` of the last token of ``generation.before(at)``.
+    """
+    return float((generation.choices[at].step.logits - trace["tap.logits"][-1].float()).abs().max())
+
+
+def median_milliseconds(choices: Sequence[Choice]) -> float | None:
+    """The middle of the times of the steps that read one token; None without such a step."""
+    times = [choice.step.milliseconds for choice in choices[1:] if choice.step.n_read == 1]
+    return float(torch.tensor(times).median()) if times else None
