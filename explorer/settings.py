@@ -37,6 +37,16 @@ class Settings:
         """Where converted weights are kept."""
         return self.home / "models"
 
+    @property
+    def models_from_hub(self) -> Path:
+        """Where models that were fetched from the Hugging Face hub are kept, each in OWNER/NAME."""
+        return self.home / "models-from-hub"
+
+    @property
+    def searched_folders(self) -> tuple[Path, ...]:
+        """Every folder in which models are looked for."""
+        return (*self.model_folders, self.models_from_hub)
+
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings that ``environment`` asks for.

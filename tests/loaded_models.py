@@ -3,7 +3,8 @@
 from functools import cache
 from pathlib import Path
 
-from explorer.engine.shelf import LoadedModel, ShelfEntry, default_entry, file_entry, load
+from explorer.engine.entries import ShelfEntry, default_entry, file_entry
+from explorer.engine.shelf import LoadedModel, load
 from explorer.settings import Settings
 from tests.conftest import DATA
 

@@ -31,6 +31,7 @@ HOMES = {
     "tiktoken": "tokenizer",
     "safetensors": "checkpoint trace/codec",
     "ray": "serving",
+    **dict.fromkeys(("huggingface_hub", "httpx2"), "checkpoint"),
     "torch": "cli analysis architecture serving engine trace checkpoint model tokenizer",
     **dict.fromkeys(("transformers", "tokenizers", "gguf", "hypothesis", "pytest", "tests"), ""),
 }

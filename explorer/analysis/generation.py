@@ -1,13 +1,45 @@
 """A generation as tables: its steps, and what its cache holds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import torch
 
-from explorer.model.sampling import NextToken, next_token
-from explorer.trace.generation import Choice, Generation
+from explorer.model.sampling import NextToken, SamplerSettings, next_token, uniforms
+from explorer.trace.generation import Choice, Generation, GenerationRequest
 from explorer.trace.trace import Trace
+
+Steps = pd.DataFrame  # as from ``step_rows``
+
+
+def generation_request(
+    model: str,
+    token_ids: tuple[int, ...],
+    *,
+    limit: int,
+    seed: int,
+    context: int,
+    stop_ids: tuple[int, ...] = (),
+    forced: Mapping[int, int] | None = None,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    min_p: float = 0.0,
+) -> GenerationRequest:
+    """A generation of at most ``limit`` tokens whose draws are the first of the sequence that ``seed`` starts.
+
+    Raises ``ValueError`` for controls that the sampler refuses.
+    """
+    return GenerationRequest(
+        model=model,
+        token_ids=token_ids,
+        settings=SamplerSettings(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p),
+        uniforms=tuple(uniforms(seed, limit)),
+        limit=limit,
+        context=context,
+        stop_ids=stop_ids,
+        forced=tuple(sorted((forced or {}).items())),
+    )
 
 
 def step_rows(choices: Sequence[Choice], label: Callable[[int], str]) -> pd.DataFrame:

@@ -10,10 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from explorer.model.sampling import NextToken, SamplerSettings, next_token, uniforms
+from explorer.model.sampling import ORDER, NextToken, SamplerSettings, next_token, uniforms
 from explorer.trace.trace import Trace
 
+__all__ = ["NEXT_TOKEN", "ORDER", "STAGES", "candidates", "draw_counts", "drawn", "rows_of", "sampled", "stages"]
+
 NEXT_TOKEN = frozenset({"tap.logits"})
+STAGES = ("logits", "temperature", "softmax", "top-k", "top-p", "min-p", "renormalise")
 
 
 def sampled(
@@ -71,17 +74,22 @@ def rows_of(
     return pd.DataFrame(rows)
 
 
-STAGES = ("logits", "temperature", "softmax", "top-k", "top-p", "min-p", "renormalise")
-
-
 def stages(
-    logits: Tensor, label: Callable[[int], str], settings: SamplerSettings, count: int
+    logits: Tensor,
+    label: Callable[[int], str],
+    count: int,
+    *,
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    min_p: float,
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """What every stage of the pipeline makes of the ``count`` likeliest tokens, and how many tokens each one leaves.
 
     Columns ``id`` and ``token``, then one for each of ``STAGES``: scores before the softmax, shares after it, 0 where a
     filter has cut. Dividing by a temperature of 0 is left out: the column is NaN.
     """
+    settings = SamplerSettings(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     through = {
         "softmax": replace(settings, top_k=0, top_p=1.0, min_p=0.0),
         "top-k": replace(settings, top_p=1.0, min_p=0.0),

@@ -75,7 +75,7 @@ PARTS = (
         code=ATTENTION, line="rotate(",
     ),
     Part(
-        id="kv_cache", title="KV cache", kind=Kind.AUXILIARY, note="@kv_bytes_layer a token\nin each layer",
+        id="kv_cache", title="KV cache", kind=Kind.AUXILIARY, note="@kv_bytes_layer\nper token",
         inside="layer",
         taps=(f"{ATTEND}.tap.rotated_key", f"{ATTEND}.tap.value"), page="generation",
         code="explorer.model.kv_cache.KVCache", line="[:, :, self.length : end]",

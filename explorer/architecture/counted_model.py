@@ -177,7 +177,7 @@ def _from_meta(table: Table, name: str, file_name: str) -> CountedModel:
     kept = {key: value for key, value in table.items() if key not in ("sliding_window", "moe", "quantization_args")}
     notes = []
     if table.get("vocab_size", -1) == -1:
-        notes.append(f"{file_name} leaves the vocabulary to the tokenizer; that of Llama 1 and 2, {FIRST_VOCABULARY:,}.")
+        notes.append(f"{file_name} leaves the vocabulary to the tokenizer; Llama 1 and 2 have {FIRST_VOCABULARY:,}.")
     sizes = sizes_of(config_from_meta(kept, name=name, vocab_size=FIRST_VOCABULARY, file_name=file_name))
     if stated.has("moe"):
         moe = stated.inner("moe")

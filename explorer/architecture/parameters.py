@@ -98,9 +98,7 @@ def weights(sizes: DecoderSizes) -> tuple[Weight, ...]:
         found += _norms("feed_forward_output_norm", sizes)
     found += _norms("final_norm", sizes, in_layer=False)
     found.append(
-        Weight(
-            name="unembedding", group=Group.UNEMBEDDING, shape=table, multiplied=True, shared=sizes.tied_embedding
-        )
+        Weight(name="unembedding", group=Group.UNEMBEDDING, shape=table, multiplied=True, shared=sizes.tied_embedding)
     )
     return tuple(found)
 
@@ -173,13 +171,9 @@ def _matrix(
     """A matrix in every layer, with its bias if it has one; ``repeated`` where every expert has its own."""
     experts = sizes.experts if repeated else None
     copies, used = (sizes.n_layers * n for n in ((experts.count, experts.used) if experts else (1, 1)))
-    found = [
-        Weight(name=name, group=group, shape=shape, copies=copies, used=used, in_layer=True, multiplied=True)
-    ]
+    found = [Weight(name=name, group=group, shape=shape, copies=copies, used=used, in_layer=True, multiplied=True)]
     if name in sizes.biased:
-        found.append(
-            Weight(name=f"{name}_bias", group=group, shape=shape[:1], copies=copies, used=used, in_layer=True)
-        )
+        found.append(Weight(name=f"{name}_bias", group=group, shape=shape[:1], copies=copies, used=used, in_layer=True))
     return found
 
 

@@ -23,13 +23,15 @@ from explorer.model.llama import Llama
 class Checkpoint:
     """One model, checked and ready to load.
 
-    ``precision`` counts the weights of each number format in the file; ``parameters`` counts numbers, those of a tied
-    embedding once; ``notes`` name the tensors of the file that are no parameters, and what else might surprise.
+    ``architecture`` is its family as Hugging Face and llama.cpp spell it, such as "qwen3". ``precision`` counts the
+    weights of each number format in the file; ``parameters`` counts numbers, those of a tied embedding once; ``notes``
+    name the tensors of the file that are no parameters, and what else might surprise.
     ``read`` gives one parameter in the file's precision; for those in ``mapped`` it is part of the mapped file, in this
     precision, and takes no memory of its own.
     """
 
     config: ModelConfig
+    architecture: str
     tokenizer: TokenizerSource
     source: str
     precision: Mapping[str, int]
@@ -111,6 +113,7 @@ def checkpoint_of(
     config: ModelConfig,
     tokenizer: TokenizerSource,
     *,
+    architecture: str,
     readable: Collection[str],
     half_split: bool = False,
     notes: tuple[str, ...] = (),
@@ -145,6 +148,7 @@ def checkpoint_of(
 
     return Checkpoint(
         config=config,
+        architecture=architecture,
         tokenizer=tokenizer,
         source=stored.source,
         precision=MappingProxyType(dict(precision.most_common())),

@@ -33,15 +33,16 @@ class Architecture:
     llama.cpp's ``LLAMA_ROPE_TYPE_NORM`` turns adjacent rows, ``LLAMA_ROPE_TYPE_NEOX`` those half a head apart.
     """
 
+    name: str
     half_split: bool = False
     query_key_value_bias: bool = False
     query_key_norm: bool = False
 
 
 ARCHITECTURES: Mapping[str, Architecture] = {
-    "llama": Architecture(),
-    "qwen2": Architecture(half_split=True, query_key_value_bias=True),
-    "qwen3": Architecture(half_split=True, query_key_norm=True),
+    "llama": Architecture(name="llama"),
+    "qwen2": Architecture(name="qwen2", half_split=True, query_key_value_bias=True),
+    "qwen3": Architecture(name="qwen3", half_split=True, query_key_norm=True),
 }
 
 Metadata = Mapping[str, object]

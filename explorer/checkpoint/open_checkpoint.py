@@ -17,7 +17,7 @@ from explorer.checkpoint.hugging_face_folder import CONFIG, HuggingFaceFolder
 from explorer.checkpoint.meta_folder import PARAMS, MetaFolder
 from explorer.checkpoint.names import GGUF_NAMES, HUGGING_FACE_NAMES, META_NAMES
 from explorer.config import ConfigError, UnsupportedFamily
-from explorer.config.hugging_face import config_from_hugging_face
+from explorer.config.hugging_face import config_from_hugging_face, family_of
 from explorer.errors import BadModelFile, UnsupportedModel
 
 FLOATS = ("F32", "F16", "BF16", "F64")
@@ -83,13 +83,15 @@ def _open_gguf(stored: GGUFWeights, name: str) -> Checkpoint:
     has_factors = len(shapes.get(ROPE_FACTORS, ())) == 1 and stored.types[ROPE_FACTORS] in DEQUANTIZERS
     factors = tuple(stored.read(ROPE_FACTORS).tolist()) if has_factors else None
     config = gguf_config(stored.metadata, shapes, factors, name=name, file_name=file_name)
+    architecture = architecture_of(stored.metadata, file_name)
     return checkpoint_of(
         stored,
         GGUF_NAMES,
         config,
         gguf_tokenizer(stored.metadata),
+        architecture=architecture.name,
         readable=DEQUANTIZERS,
-        half_split=architecture_of(stored.metadata, file_name).half_split,
+        half_split=architecture.half_split,
     )
 
 
@@ -102,6 +104,7 @@ def _open_hugging_face(folder: Path, name: str) -> Checkpoint:
             HUGGING_FACE_NAMES,
             config,
             stored.tokenizer(),
+            architecture=family_of(stored.description),
             readable=FLOATS,
             half_split=True,
             notes=stored.notes,
@@ -112,7 +115,13 @@ def _open_meta(folder: Path, name: str) -> Checkpoint:
     with _named_after(folder):
         stored = MetaFolder(folder)
         return checkpoint_of(
-            stored, META_NAMES, stored.config(name), stored.tokenizer(), readable=FLOATS, notes=stored.notes
+            stored,
+            META_NAMES,
+            stored.config(name),
+            stored.tokenizer(),
+            architecture="llama",
+            readable=FLOATS,
+            notes=stored.notes,
         )
 
 

@@ -52,7 +52,7 @@ def _counted(model: str | None, config: str | None) -> tuple[CountedModel, int]:
         path = Path(config)
         counted = counted_from_json(read_json(path), name=path.stem, file_name=path.name)
         return counted, counted.sizes.stored_buffers
-    if model in presets():
+    if model is not None and model in presets():
         preset = presets()[model]
         known = preset.sizes.stored_buffers if preset.buffers is None else preset.buffers
         return CountedModel(sizes=preset.sizes, notes=preset.notes), known
@@ -121,7 +121,7 @@ def _notes(sizes: DecoderSizes, buffers: int, context: int, element_bytes: int) 
     notes = [
         "by_matrix: learned numbers in one layer, and those outside the layers.",
         "One multiplication and one addition are 2 operations; the lookup in the embedding is none.",
-        f"kv_cache.bytes: at {context:,} tokens, {element_bytes} bytes for each number, {sizes.n_kv_heads} key/value heads.",
+        f"kv_cache: {context:,} tokens, {sizes.n_kv_heads} key/value heads, {element_bytes} bytes for each number.",
     ]
     if sizes.tied_embedding:
         notes.append("The unembedding is the embedding's own table: counted once, multiplied by all the same.")

@@ -8,8 +8,9 @@ from pathlib import Path
 import torch
 
 from explorer.checkpoint.default_model import DEFAULT_MODEL_ID, default_checkpoint
-from explorer.cli.output import Json
+from explorer.cli.output import Json, one_line
 from explorer.engine.device import choose_device
+from explorer.engine.shelf import standard_shelf
 from explorer.errors import ExplorerError
 from explorer.settings import Settings, read_settings
 
@@ -33,12 +34,15 @@ def doctor() -> Json:
     for folder in settings.model_folders:
         if not folder.is_dir():
             problems.append(f"EXPLORER_MODELS names {folder}, which is no folder.")
+    listing = [listed for listed in standard_shelf(settings).listing() if listed.id != DEFAULT_MODEL_ID]
+    problems += [f"{each.id} cannot run: {one_line(each.problem)}" for each in listing if each.problem is not None]
+    here = [DEFAULT_MODEL_ID] if has_default else []
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
         "device": device,
         "cache": {"path": str(settings.home), "free_bytes": free},
-        "models": [DEFAULT_MODEL_ID] if has_default else [],
+        "models": [*here, *(each.id for each in listing if each.problem is None)],
         "problems": problems,
     }
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from explorer.cli.arguments import add_model, add_sampler, add_text, text_argument
-from explorer.cli.output import Json, print_json, print_note
+from explorer.cli.output import Json, one_line, print_json, print_note
 from explorer.config import ConfigError
 from explorer.errors import Busy, Cancelled, DownloadFailed, ExplorerError, ModelNotReady, NotFinite
 from explorer.settings import SettingError
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         print_json(parsed.command(parsed))
     except (ExplorerError, ConfigError, SettingError) as error:
-        print_note(f"explorer: {error.found} {error.remedy}".strip().replace("\n", " "))
+        print_note(f"explorer: {one_line(error)}")
         return FAILED if isinstance(error, FAILURES) else BAD_INPUT
     return 0
 
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
     command("models", "every known model, and which have weights here", _models)
     fetch = command("fetch", "bring a model's weights to this machine", _fetch)
-    fetch.add_argument("model", nargs="?", help="the id of a model (default: the default model)")
+    fetch.add_argument("model", nargs="?", help="OWNER/NAME on the Hugging Face hub (default: the default model)")
     command("doctor", "what is installed, which device, which models, and what is wrong", _doctor)
 
     _add_reading(command("tokens", "how a text is cut into tokens", _tokens))
@@ -75,6 +75,27 @@ def parser() -> argparse.ArgumentParser:
     add_sampler(sample)
     sample.add_argument("--draws", type=int, default=1, help="how many draws to make (default 1)")
     add_model(sample)
+
+    generate = command("generate", "one token after the other, with the key/value cache", _generate)
+    add_text(generate)
+    generate.add_argument("--max-tokens", type=int, default=24, help="how many at most (default 24)")
+    generate.add_argument("--chat", action="store_true", help="put the text into the model's chat template")
+    generate.add_argument("--system", help="a system message before it, with --chat")
+    add_sampler(generate)
+    add_model(generate)
+
+    lens = command("lens", "what the model would answer after each layer", _lens)
+    add_text(lens)
+    lens.add_argument("--count", type=int, default=1, help="how many of the likeliest tokens (default 1)")
+    lens.add_argument("--without-norm", action="store_true", help="leave out the final norm")
+    add_model(lens)
+
+    attribution = command("attribution", "which writes raised the score of a token", _attribution)
+    add_text(attribution)
+    attribution.add_argument("--token", type=int, metavar="ID", help="whose score (default: the likeliest)")
+    attribution.add_argument("--against", type=int, metavar="ID", help="subtract the score of this one")
+    attribution.add_argument("--layer", type=int, help="list the heads of this layer, too")
+    add_model(attribution)
 
     rope = command("rope", "the rotation speeds of a model", _rope)
     rope.add_argument("--model", help="the id of a model, or the path of its file or folder")
@@ -171,6 +192,24 @@ def _sample(given: argparse.Namespace) -> Json:
     from explorer.cli.sample import sample
 
     return sample(given)
+
+
+def _generate(given: argparse.Namespace) -> Json:
+    from explorer.cli.generate import generate
+
+    return generate(given)
+
+
+def _lens(given: argparse.Namespace) -> Json:
+    from explorer.cli.lens import lens
+
+    return lens(given)
+
+
+def _attribution(given: argparse.Namespace) -> Json:
+    from explorer.cli.attribution import attribution
+
+    return attribution(given)
 
 
 def _rope(given: argparse.Namespace) -> Json:

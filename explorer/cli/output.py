@@ -5,6 +5,10 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 
+from explorer.config import ConfigError
+from explorer.errors import ExplorerError
+from explorer.settings import SettingError
+
 Json = Mapping[str, object]
 
 
@@ -17,6 +21,12 @@ def print_json(answer: Json) -> None:
 def print_note(text: str) -> None:
     """A line for the person at the terminal."""
     sys.stderr.write(f"{text}\n")
+
+
+def one_line(error: ExplorerError | ConfigError | SettingError) -> str:
+    """What was found and what to do, as two sentences in one line."""
+    found = error.found if error.found.endswith((".", "!", "?")) else f"{error.found}."
+    return f"{found} {error.remedy}".strip().replace("\n", " ")
 
 
 def progress_notes() -> Callable[[float, str], None]:

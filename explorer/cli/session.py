@@ -18,8 +18,9 @@ from explorer.checkpoint.llama3_vocabulary import LLAMA3_VOCABULARY
 from explorer.checkpoint.wheel_file import fetch
 from explorer.cli.output import progress_notes
 from explorer.engine.engine import ModelCard, ModelInfo, Phase
+from explorer.engine.entries import file_entry
 from explorer.engine.local import LocalEngine
-from explorer.engine.shelf import Shelf, file_entry, standard_shelf
+from explorer.engine.shelf import Shelf, standard_shelf
 from explorer.engine.vocabularies import SHIPPED, VOCABULARIES
 from explorer.errors import NoSuchModel, UnsupportedModel
 from explorer.settings import Settings, read_settings
@@ -79,6 +80,12 @@ class Session:
         """What is known of the model once it is loaded, which this waits for."""
         self._load()
         return self.engine.info(self.model)
+
+    @property
+    def ready_engine(self) -> LocalEngine:
+        """The engine once the model is loaded, which this waits for."""
+        self._load()
+        return self.engine
 
     @property
     def tokenizer(self) -> Tokenizer:

@@ -101,6 +101,11 @@ def config_from_hugging_face(table: Mapping[str, object], *, name: str, file_nam
     )
 
 
+def family_of(table: Mapping[str, object], *, file_name: str = "config.json") -> str:
+    """The ``model_type`` of a model that is computed here. Raises ``UnsupportedFamily`` for any other."""
+    return _checked_family(Stated(table, file_name))
+
+
 def sliding_window(table: Mapping[str, object], *, file_name: str = "config.json") -> int | None:
     """How many tokens a token reads at most, where that is fewer than all."""
     stated = Stated(table, file_name)

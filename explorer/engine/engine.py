@@ -48,10 +48,38 @@ class ModelCard:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelFacts:
+    """What a model's files say of it before its weights are in memory.
+
+    ``precision`` counts the tensors of each number format in the files; ``parameters`` counts numbers, those of a tied
+    embedding once; ``notes`` say what might surprise.
+    """
+
+    card: ModelCard
+    architecture: str
+    parameters: int
+    precision: Mapping[str, int]
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """One line of the list of models: its facts, or what is wrong with its files. ``device`` is where it would run."""
+
+    id: str
+    name: str
+    device: str
+    facts: ModelFacts | None = None
+    problem: ExplorerError | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelInfo:
     """A model that is ready: where its weights came from, and how it runs here.
 
-    ``precision`` counts the tensors of each number format in the file.
+    ``precision`` counts the tensors of each number format in the file. ``seconds`` is about how long each run takes
+    because its layers are read from the files every time; None for a model in memory.
     """
 
     card: ModelCard
@@ -60,6 +88,7 @@ class ModelInfo:
     precision: Mapping[str, int]
     device: str
     dtype: str
+    seconds: float | None = None
 
 
 class Ticket(Protocol[Answer]):
@@ -97,6 +126,10 @@ class Engine(Protocol):
 
     def card(self, model: str) -> ModelCard:
         """What is known of ``model`` without its weights. Raises ``NoSuchModel``, or what is wrong with its file."""
+        ...
+
+    def listing(self) -> tuple[Listed, ...]:
+        """Every model with what its files say, bad ones with their reason. Opens those that it has not opened yet."""
         ...
 
     def known(self) -> Mapping[str, ModelConfig]:

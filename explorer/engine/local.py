@@ -10,7 +10,7 @@ from torch import Tensor
 from explorer.checkpoint.known_models import known_models
 from explorer.config import ModelConfig, TokenizerSource
 from explorer.engine.device import is_out_of_memory
-from explorer.engine.engine import LoadState, ModelCard, ModelInfo
+from explorer.engine.engine import Listed, LoadState, ModelCard, ModelInfo
 from explorer.engine.generation import Caches
 from explorer.engine.scheduler import JobTicket, Scheduler
 from explorer.engine.shelf import Shelf
@@ -59,6 +59,10 @@ class LocalEngine:
     def card(self, model: str) -> ModelCard:
         """What is known of ``model`` without its weights."""
         return self._shelf.card(model)
+
+    def listing(self) -> tuple[Listed, ...]:
+        """Every model with what its files say, bad ones with their reason."""
+        return self._shelf.listing()
 
     def known(self) -> Mapping[str, ModelConfig]:
         """The published sizes that everyone asks about, by id, whether or not their weights are here."""

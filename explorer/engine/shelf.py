@@ -4,39 +4,25 @@ import gc
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from explorer.checkpoint.catalogue import found_models
+from explorer.checkpoint.catalogue import FoundModel, found_models
 from explorer.checkpoint.checkpoint import Checkpoint
-from explorer.checkpoint.default_model import DEFAULT_MODEL_ID, default_checkpoint, fetch_default_model
-from explorer.checkpoint.known_models import default_vocabulary, known_models
-from explorer.checkpoint.llama3_vocabulary import LLAMA3_ROWS, LLAMA3_VOCABULARY
-from explorer.checkpoint.open_checkpoint import open_checkpoint
-from explorer.checkpoint.wheel_file import fetched
-from explorer.config import ConfigError, ModelConfig, TokenizerSource
+from explorer.checkpoint.default_model import (
+    DEFAULT_MODEL_ID,
+)
+from explorer.config import ConfigError
 from explorer.engine.device import is_out_of_memory, visible_devices
-from explorer.engine.engine import LoadState, ModelCard, ModelInfo, Phase
+from explorer.engine.engine import Listed, LoadState, ModelCard, ModelInfo, Phase
+from explorer.engine.entries import ShelfEntry, default_entry, file_entry
 from explorer.engine.memory import Memory, memory_of
 from explorer.engine.placement import fits_as_preferred, place, placement
 from explorer.engine.vocabularies import VOCABULARIES
 from explorer.errors import BadModelFile, ExplorerError, ModelNotReady, NoSuchModel, TooLarge
 from explorer.model.llama import Llama
 from explorer.settings import Settings
-
-Progress = Callable[[float, str], None]
-Opener = Callable[[Progress], Checkpoint]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShelfEntry:
-    """One model: its card without its weights, and how to open its checkpoint."""
-
-    card: Callable[[], ModelCard]
-    open: Opener
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +69,19 @@ class Shelf:
         except ExplorerError as error:
             return error
         return None
+
+    def listing(self) -> tuple[Listed, ...]:
+        """Every model with what its files say; a bad one with its reason, and is read again every time."""
+        return tuple(self._listed(model) for model in self._entries)
+
+    def _listed(self, model: str) -> Listed:
+        loaded = self._loaded.get(model)
+        name = self._entries[model].name
+        device = loaded.info.device if loaded is not None else _first_device(self._settings)
+        try:
+            return Listed(id=model, name=name, device=device, facts=self._entries[model].facts())
+        except ExplorerError as error:
+            return Listed(id=model, name=name, device=device, problem=error)
 
     def state(self, model: str) -> LoadState:
         """Where ``model`` stands. Raises ``NoSuchModel``."""
@@ -166,63 +165,30 @@ def load(
         precision=checkpoint.precision,
         device=where.device,
         dtype=str(where.dtype).removeprefix("torch."),
+        seconds=seconds,
     )
     return LoadedModel(info=info, model=llama, read=checkpoint.read)
 
 
 def standard_shelf(settings: Settings, memory: Callable[[torch.device], Memory] = memory_of) -> Shelf:
-    """The default model, and every model in the folders that EXPLORER_MODELS names."""
+    """The default model, every model in the folders that EXPLORER_MODELS names, and those fetched from the hub."""
     entries = {DEFAULT_MODEL_ID: default_entry(settings)}
-    for found in found_models(settings.model_folders, taken=(DEFAULT_MODEL_ID, *VOCABULARIES)):
-        entries[found.id] = file_entry(found.path, settings, model=found.id, name=found.name)
+    for model, found in found_by_id(settings).items():
+        entries[model] = file_entry(found.path, settings, model=model, name=found.name)
     return Shelf(settings, entries, memory)
 
 
-def default_entry(settings: Settings) -> ShelfEntry:
-    """The default model, fetched and converted first where it is not there yet."""
-
-    def card() -> ModelCard:
-        return model_card(DEFAULT_MODEL_ID, known_models()[DEFAULT_MODEL_ID].config, default_vocabulary(), settings)
-
-    def open_default(progress: Progress) -> Checkpoint:
-        checkpoint = default_checkpoint(settings.home)
-        return checkpoint if checkpoint is not None else fetch_default_model(settings.home, progress)
-
-    return ShelfEntry(card=card, open=open_default)
+def found_by_id(settings: Settings) -> dict[str, FoundModel]:
+    """Every model in the searched folders. Where it lies is for the command line only."""
+    found = found_models(settings.searched_folders, taken=(DEFAULT_MODEL_ID, *VOCABULARIES))
+    return {model.id: model for model in found}
 
 
-def file_entry(path: Path, settings: Settings, *, model: str | None = None, name: str | None = None) -> ShelfEntry:
-    """A model file or folder of the user's, under its own name unless ``model`` and ``name`` say otherwise.
-
-    Only the command line and EXPLORER_MODELS may name a path.
-    """
-
-    @cache
-    def checkpoint() -> Checkpoint:
-        return open_checkpoint(path, name or path.stem)
-
-    @cache
-    def card() -> ModelCard:
-        opened = checkpoint()
-        tokenizer = _tokenizer(opened, settings.home)
-        return model_card(model or path.name, opened.config, tokenizer, settings)
-
-    return ShelfEntry(card=card, open=lambda progress: checkpoint())
-
-
-def _tokenizer(checkpoint: Checkpoint, home: Path) -> TokenizerSource:
-    """The model's own tokenizer; for one without that has the rows of a Llama 3, its vocabulary, if it is here."""
-    own = checkpoint.tokenizer
-    if own.format != "none" or checkpoint.config.vocab_size != LLAMA3_ROWS:
-        return own
-    found = fetched(LLAMA3_VOCABULARY, home)
-    return own if found is None else TokenizerSource(format="tiktoken", data={"path": found})
-
-
-def model_card(model: str, config: ModelConfig, tokenizer: TokenizerSource, settings: Settings) -> ModelCard:
-    """The card of a model under the limits of ``settings``."""
-    limit = min(settings.max_tokens, config.context)
-    return ModelCard(id=model, config=config, tokenizer=tokenizer, max_tokens=limit)
+def _first_device(settings: Settings) -> str:
+    try:
+        return str(visible_devices(settings.device)[0])
+    except ExplorerError:  # a GPU that is not there: whoever loads a model is told
+        return settings.device
 
 
 def _named(error: Exception, model: str) -> ExplorerError:

@@ -3,7 +3,7 @@
 import pandas as pd
 import plotly.graph_objects as go
 
-from explorer.figures.theme import DRAWN, EMBEDDING, MUTED, plain_all, styled
+from explorer.figures.theme import DRAWN, EMBEDDING, INK, MUTED, plain_all, styled
 
 ROW_HEIGHT = 26
 
@@ -91,6 +91,58 @@ def draw_ruler(table: pd.DataFrame, u: float) -> go.Figure:
     figure.update_layout(barmode="overlay")
     figure.update_xaxes(range=[0, 1], nticks=6)
     figure.update_yaxes(visible=False, range=[-0.7, 1.15])
+    return figure
+
+
+def stage_bars(table: pd.DataFrame, stage: str, *, scores: bool) -> go.Figure:
+    """One stage of the pipeline for the likeliest tokens; ``table`` as from ``stages``, ``scores`` before the softmax.
+
+    A row that a filter has cut stays, empty and named.
+    """
+    rows, values = list(range(len(table))), table[stage]
+    cut = [not scores and value == 0 for value in values]
+    figure = go.Figure()
+    figure.add_bar(
+        y=rows, x=values, orientation="h", width=0.66, marker_color=MUTED if scores else EMBEDDING,
+        text=["cut" if gone else f"{value:.2f}" if scores else _percent(value) for value, gone in zip(values, cut, strict=True)],
+        textposition="outside", cliponaxis=False, textfont_size=11,
+        customdata=plain_all(table["token"]), hovertemplate="<b>%{customdata}</b><br>%{x:.6g}<extra></extra>",
+    )  # fmt: skip
+    figure = styled(figure, height=21 * len(rows) + 34)
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    room = (high - low) or 1.0
+    figure.update_xaxes(
+        range=[low - (0.28 * room if low < 0 else 0), high + 0.34 * room], showticklabels=False, nticks=4
+    )
+    figure.update_yaxes(
+        tickvals=rows, ticktext=[label if len(label) < 14 else f"{label[:12]}…" for label in plain_all(table["token"])],
+        range=[len(rows) - 0.4, -0.6], showgrid=False, ticklabelstandoff=6,
+        tickfont={"family": "JetBrains Mono, monospace", "size": 12},
+    )  # fmt: skip
+    return figure
+
+
+def count_bars(table: pd.DataFrame) -> go.Figure:
+    """How often each token was drawn (bars), and how often it should be (marks, ± two standard deviations)."""
+    rows, labels = list(range(len(table))), plain_all(table["token"])
+    figure = go.Figure()
+    figure.add_bar(
+        y=rows, x=table["drawn"], orientation="h", width=0.66, marker_color=DRAWN, name="drawn",
+        customdata=labels, hovertemplate="<b>%{customdata}</b><br>drawn %{x:,} times<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        y=rows, x=table["expected"], mode="markers", name="expected, ± 2 standard deviations",
+        marker={"symbol": "line-ns", "size": 13, "line": {"width": 2.4, "color": INK}},
+        error_x={"array": 2 * table["spread"], "color": INK, "thickness": 1.2, "width": 3},
+        customdata=labels, hovertemplate="<b>%{customdata}</b><br>expected %{x:.1f}<extra></extra>",
+    )  # fmt: skip
+    figure = styled(figure, height=24 * len(rows) + 90, x="times")
+    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0})
+    figure.update_xaxes(rangemode="tozero", nticks=6, tickangle=0)
+    figure.update_yaxes(
+        tickvals=rows, ticktext=labels, range=[len(rows) - 0.4, -0.6], showgrid=False, ticklabelstandoff=6,
+        tickfont={"family": "JetBrains Mono, monospace", "size": 13},
+    )  # fmt: skip
     return figure
 
 

@@ -1,6 +1,5 @@
 """What is asked of a generation, and what each of its steps leaves behind."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -46,7 +45,7 @@ class GenerationRequest:
     """A whole generation, a pure function of its fields.
 
     At most ``limit`` tokens follow ``token_ids``; one of ``stop_ids`` ends it. ``uniforms`` are the draws, one for each
-    token. ``forced`` names steps at which a token is taken instead of drawn.
+    token. ``forced`` holds pairs of a step and the token that is taken there instead of drawn.
     """
 
     model: str
@@ -56,7 +55,7 @@ class GenerationRequest:
     limit: int
     context: int
     stop_ids: tuple[int, ...] = ()
-    forced: Mapping[int, int] = field(default_factory=dict)
+    forced: tuple[tuple[int, int], ...] = ()
 
 
 class StopReason(StrEnum):
@@ -97,6 +96,11 @@ class Generation:
         """The new tokens."""
         return tuple(choice.token_id for choice in self.choices)
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the scores of all steps."""
+        return sum(choice.step.n_bytes for choice in self.choices)
+
     def before(self, at: int) -> tuple[int, ...]:
         """All tokens that stood there when step ``at`` was made."""
         return self.request.token_ids + self.token_ids[:at]
@@ -105,8 +109,9 @@ class Generation:
 def choose(step: Step, request: GenerationRequest, at: int) -> Choice:
     """The token that step number ``at`` ends with: the forced one, or the one that its draw falls on."""
     distribution = next_token(step.logits, request.settings)
-    u = None if at in request.forced else request.uniforms[at]
-    token_id = request.forced[at] if u is None else distribution.draw(u)
+    forced = dict(request.forced).get(at)
+    u = request.uniforms[at] if forced is None else None
+    token_id = distribution.draw(request.uniforms[at]) if forced is None else forced
     place = int((distribution.ids == token_id).nonzero()[0, 0])
     return Choice(
         token_id=token_id,

@@ -136,6 +136,15 @@ PAGES = {
             "Step back to any token, see what else could have come, and take another turn there."
         ),
     ),
+    "cost": PageEntry(
+        file="pages/cost.py",
+        title="Cost",
+        icon=":material/calculate:",
+        opening=(
+            "What a model takes, counted from its sizes alone: parameters, operations, memory and time. Choose a known "
+            "model or paste a configuration, and check every number that people quote."
+        ),
+    ),
 }
 
 

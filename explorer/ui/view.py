@@ -4,140 +4,32 @@ The query string is the only store of a view. A field that still has its default
 read falls back to its default and is reported; nothing here ever raises on what a link holds.
 """
 
-import base64
-import math
-import re
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Self, TypedDict
 
 from explorer.architecture.catalogue import PART
 from explorer.architecture.plan import BLOCKS
+from explorer.ui.link_values import MAX_CHARACTERS, UnusableValueError, Value
+from explorer.ui.link_values import Rule as _Rule
+from explorer.ui.link_values import choice as _choice
+from explorer.ui.link_values import forced as _forced
+from explorer.ui.link_values import model_id as _model_id
+from explorer.ui.link_values import numbers as _numbers
+from explorer.ui.link_values import packed_prompt as _packed_prompt
+from explorer.ui.link_values import prompt as _prompt
+from explorer.ui.link_values import real as _real
+from explorer.ui.link_values import short as _short
+from explorer.ui.link_values import switch as _switch
+from explorer.ui.link_values import whole as _whole
+
+__all__ = ["MAX_CHARACTERS", "UnusableValueError", "Value", "View"]
 
 VERSION = "1"
-MAX_CHARACTERS = 20_000
-MAX_SHORT = 200
-PACKED = "z."
 OWN = "own"
 DEFAULT_SEED = 11
 MAX_SEED = 2**31 - 1
 MAX_DRAWS = 1_000
-PACK_LONGER_THAN = 200
-MODEL_ID = re.compile(r"[a-z0-9][a-z0-9.-]{0,59}")
-
-Value = str | int | float | bool | None
-
-
-class UnusableValueError(ValueError):
-    """A parameter of a link that cannot be used; the message completes the sentence "layer …"."""
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not re.fullmatch(r"-?[0-9]{1,12}", text):
-            raise UnusableValueError("is not a whole number")
-        if not low <= int(text) <= high:
-            raise UnusableValueError(f"must be between {low} and {high:,}")
-        return int(text)
-
-    return read
-
-
-def _real(low: float, high: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            value = float(text[:40])
-        except ValueError:
-            raise UnusableValueError("is not a number") from None
-        if not (math.isfinite(value) and low <= value <= high):
-            raise UnusableValueError(f"must be between {low:g} and {high:g}")
-        return round(value, 6)
-
-    return read
-
-
-def _switch(text: str) -> bool:
-    if text not in ("0", "1"):
-        raise UnusableValueError("must be 0 or 1")
-    return text == "1"
-
-
-def _choice(*options: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in options:
-            raise UnusableValueError(f"must be one of {', '.join(options)}")
-        return text
-
-    return read
-
-
-def _numbers(fewest: int, most: int) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        try:
-            values = [float(part) for part in text[:400].replace(",", " ").split()]
-        except ValueError:
-            raise UnusableValueError("must be numbers with commas between them") from None
-        if not fewest <= len(values) <= most:
-            raise UnusableValueError(f"must hold {fewest} to {most} numbers")
-        if not all(abs(value) <= 1e12 for value in values):
-            raise UnusableValueError("must be numbers from -1e12 to 1e12")
-        return ",".join(f"{value:.6g}" for value in values)
-
-    return read
-
-
-def _model_id(text: str) -> str:
-    if not MODEL_ID.fullmatch(text):
-        raise UnusableValueError("is not the id of a model")
-    return text
-
-
-def _short(text: str) -> str:
-    if len(text) > MAX_SHORT:
-        raise UnusableValueError(f"has {len(text):,} characters; the limit is {MAX_SHORT}")
-    return text
-
-
-def _forced(text: str) -> str:
-    if text and not re.fullmatch(r"[0-9]{1,4}-[0-9]{1,7}(\.[0-9]{1,4}-[0-9]{1,7}){0,31}", text):
-        raise UnusableValueError("must look like 3-260.7-284: steps and token ids")
-    return text
-
-
-def _prompt(text: str) -> str:
-    if text.startswith(PACKED):
-        try:
-            unpacker = zlib.decompressobj()
-            packed = text[len(PACKED) :]
-            data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
-            text = unpacker.decompress(data, 4 * MAX_CHARACTERS + 1).decode()
-        except (ValueError, zlib.error):
-            raise UnusableValueError("could not be unpacked") from None
-    if len(text) > MAX_CHARACTERS:
-        raise UnusableValueError(f"has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}")
-    return text
-
-
-def _packed_prompt(value: Value) -> str:
-    text = str(value)
-    if len(text) <= PACK_LONGER_THAN and not text.startswith(PACKED):
-        return text
-    return PACKED + base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-
-
-def _plain(value: Value) -> str:
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """How one field is read from a link and written to it."""
-
-    read: Callable[[str], Value]
-    write: Callable[[Value], str] = _plain
 
 
 def _int(default: int, low: int, high: int) -> int:
@@ -221,6 +113,14 @@ class View:
     shapes: str = field(default="numbers", metadata={"rule": _Rule(_choice("numbers", "symbols"))})
     size: str = field(default="running", metadata={"rule": _Rule(_model_id)})
     against: str = field(default="none", metadata={"rule": _Rule(_model_id)})
+    counted: str = field(default="running", metadata={"rule": _Rule(_model_id)})
+    description: str = field(default="", metadata={"rule": _Rule(_prompt, _packed_prompt)})
+    at_context: int = _int(8192, 1, 100_000_000)
+    precision: str = field(default="bfloat16", metadata={"rule": _Rule(_choice("float32", "bfloat16", "int8", "int4"))})
+    accelerator: str = field(default="h100", metadata={"rule": _Rule(_model_id)})
+    bandwidth: float = _float(0.0, 0.0, 1_000_000.0)
+    compute: float = _float(0.0, 0.0, 1_000_000.0)
+    batch: int = _int(1, 1, 100_000)
     bos: str = field(default="auto", metadata={"rule": _Rule(_choice("auto", "on", "off"))})
 
     @property

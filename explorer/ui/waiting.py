@@ -68,7 +68,7 @@ def wait_for(submit: Callable[[str], Ticket[Answer]], slot: DeltaGenerator, text
 
 
 def wake(engine: Engine, name: str) -> None:
-    """Begin to load a model or a vocabulary that nobody has asked for yet; after a failure only a person tries again."""
+    """Begin to load what nobody has asked for yet. After a failure only a person tries again."""
     if engine.state(name).phase is Phase.ABSENT:
         engine.prepare(name)
 

@@ -127,10 +127,11 @@ def test_a_selected_box_far_down_is_scrolled_into_view(visit: Visit) -> None:
 
 @pytest.mark.parametrize("width", [1440, 1024, 390])
 @pytest.mark.parametrize("inside", ["none", "both"])
+@pytest.mark.parametrize("sizes", ["size=llama-3.1-70b&against=llama-3.1-405b", "against=llama-3.1-8b"])
 def test_no_text_sticks_out_of_its_box_and_the_page_does_not_scroll_sideways(
-    visit: Visit, width: int, inside: str
+    visit: Visit, width: int, inside: str, sizes: str
 ) -> None:
-    link = f"/architecture?size=llama-3.1-70b&against=llama-3.1-405b&part=layer&inside={inside}"
+    link = f"/architecture?{sizes}&part=layer&inside={inside}"
     page = visit(link, width=width)
     assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
     for group in page.locator(".sheet .box").all():

@@ -14,8 +14,9 @@ from explorer.checkpoint.checkpoint import Checkpoint
 from explorer.checkpoint.default_model import DEFAULT_MODEL_ID
 from explorer.engine.connect import connect
 from explorer.engine.engine import Engine, Phase
+from explorer.engine.entries import file_entry
 from explorer.engine.local import LocalEngine
-from explorer.engine.shelf import Shelf, file_entry
+from explorer.engine.shelf import Shelf
 from explorer.errors import (
     BadModelFile,
     BadValue,

@@ -12,10 +12,11 @@ from explorer.config import TokenizerSource
 from explorer.config.hugging_face import config_from_hugging_face
 from explorer.engine.device import DTYPES
 from explorer.engine.engine import Phase
+from explorer.engine.entries import file_entry
 from explorer.engine.local import LocalEngine
 from explorer.engine.memory import Memory
 from explorer.engine.placement import Placement, fits_as_preferred, place, placement
-from explorer.engine.shelf import Shelf, file_entry
+from explorer.engine.shelf import Shelf
 from explorer.errors import Cancelled, TooLarge
 from explorer.model.llama import Llama
 from explorer.settings import Settings

@@ -1,0 +1,229 @@
+"""Fetch a model from the Hugging Face hub, under the account and the licences of whoever asks."""
+
+import logging
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorer.checkpoint.digest import file_sha256
+from explorer.checkpoint.gguf_header import PART_OF_NAME
+from explorer.checkpoint.home_files import SECONDS_BETWEEN_LOOKS, exclusive, never, not_writable
+from explorer.checkpoint.hugging_face_folder import CONFIG
+from explorer.errors import DownloadFailed
+
+HUB_NAME = re.compile(r"(?a:(?P<model>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(/(?P<file>[A-Za-z0-9][\w.-]*\.gguf))?)")
+SHARD = re.compile(r"model[\w.-]*\.safetensors")  # not "consolidated…": the same weights again, in another order
+DESCRIPTIONS = (
+    *(CONFIG, "generation_config.json", "model.safetensors.index.json"),
+    *("tokenizer.json", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json"),
+    *("LICENSE", "LICENSE.txt", "USE_POLICY.md"),
+)
+MEGABYTE = 1_000_000
+NAMED_AT_MOST = 12
+AGAIN = "Run the same command again: what has arrived is kept."
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubFile:
+    """One file of a model on the hub; small files have no ``sha256`` there."""
+
+    name: str
+    n_bytes: int
+    sha256: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubDownload:
+    """What was fetched: the folder of a model, or a GGUF file. ``sha256`` is that of weights that are one file."""
+
+    path: Path
+    n_bytes: int
+    sha256: str | None
+
+
+def fetch_from_hub(
+    name: str, folder: Path, progress: Progress = lambda fraction, sentence: None, *, endpoint: str | None = None
+) -> HubDownload:
+    """Have the model ``name``, OWNER/NAME or OWNER/NAME/FILE.gguf, below ``folder``, every file checked.
+
+    The token comes from HF_TOKEN or from ``hf auth login``. ``progress`` is told the share of the bytes that has
+    arrived. An interrupted download goes on where it stopped. ``endpoint`` replaces HF_ENDPOINT. Raises
+    ``DownloadFailed`` with the cause and the remedy.
+    """
+    asked = HUB_NAME.fullmatch(name)
+    if asked is None:
+        raise DownloadFailed(
+            f"{name!r} is not the name of a model on the hub", "Give OWNER/NAME, or OWNER/NAME/FILE.gguf."
+        )
+    model, place = asked["model"], folder / asked["model"]
+    try:
+        with _named_failures(model), exclusive(folder / f"{model.replace('/', '--')}.lock", never):
+            commit, files = _listed(model, endpoint)
+            chosen = _chosen(model, files, asked["file"])
+            _check_space(model, chosen, place)
+            with _watched(model, chosen, place, progress):
+                for file in chosen:
+                    _fetch(model, commit, file, place, endpoint)
+            for file in chosen:
+                _check(file, place / file.name)
+    except OSError as error:
+        raise not_writable(place, error) from error
+    weights = [file for file in chosen if file.name not in DESCRIPTIONS]
+    return HubDownload(
+        path=place / weights[0].name if asked["file"] else place,
+        n_bytes=sum(file.n_bytes for file in chosen),
+        sha256=weights[0].sha256 if len(weights) == 1 else None,
+    )
+
+
+def _listed(model: str, endpoint: str | None) -> tuple[str, list[HubFile]]:
+    """The newest commit of a model and the files at its top."""
+    from huggingface_hub import HfApi
+
+    info = HfApi(endpoint=endpoint).model_info(model, files_metadata=True)
+    files = [
+        HubFile(name=each.rfilename, n_bytes=each.size or 0, sha256=each.lfs.sha256 if each.lfs else None)
+        for each in info.siblings or ()
+        if re.fullmatch(r"(?a:\w[\w.-]*)", each.rfilename)
+    ]
+    return info.sha or "main", files
+
+
+def _chosen(model: str, files: Sequence[HubFile], gguf: str | None) -> list[HubFile]:
+    """The files that make the model: one copy of the weights, and what describes them."""
+    names = [file.name for file in files]
+    ggufs = [name for name in names if name.lower().endswith(".gguf")]
+    if gguf is not None:
+        part = PART_OF_NAME.search(gguf)
+        stem = gguf[: part.start()] if part else None
+        chosen = [
+            file
+            for file in files
+            if file.name == gguf
+            or (stem is not None and file.name.startswith(stem) and PART_OF_NAME.fullmatch(file.name[len(stem) :]))
+        ]
+        if not chosen:
+            raise DownloadFailed(f"{model} holds no {gguf}", _named_ggufs(model, ggufs))
+        return sorted(chosen, key=lambda file: file.name)
+    if not any(SHARD.fullmatch(name) for name in names):
+        raise DownloadFailed(
+            f"{model} holds no model.safetensors" + (f", but {len(ggufs)} GGUF files" if ggufs else ""),
+            _named_ggufs(model, ggufs) if ggufs else "Choose a model that is kept as safetensors or GGUF.",
+        )
+    if CONFIG not in names:
+        raise DownloadFailed(f"{model} holds no {CONFIG}", "Choose the model itself, not an adapter for it.")
+    return [file for file in files if file.name in DESCRIPTIONS or SHARD.fullmatch(file.name)]
+
+
+def _named_ggufs(model: str, ggufs: Sequence[str]) -> str:
+    more = f" and {len(ggufs) - NAMED_AT_MOST} more" if len(ggufs) > NAMED_AT_MOST else ""
+    return f"Name one file, such as {model}/FILE.gguf, of: {', '.join(ggufs[:NAMED_AT_MOST]) or 'none'}{more}."
+
+
+def _fetch(model: str, commit: str, file: HubFile, place: Path, endpoint: str | None) -> None:
+    from huggingface_hub import hf_hub_download
+
+    hf_hub_download(model, file.name, revision=commit, local_dir=place, endpoint=endpoint)
+
+
+def _check(file: HubFile, path: Path) -> None:
+    size = path.stat().st_size
+    if size != file.n_bytes:
+        path.unlink()
+        raise DownloadFailed(f"{file.name} has {size:,} bytes, expected {file.n_bytes:,}", AGAIN)
+    if file.sha256 is not None and (found := file_sha256(path)) != file.sha256:
+        path.unlink()
+        raise DownloadFailed(f"{file.name} has the SHA-256 {found}, expected {file.sha256}", AGAIN)
+
+
+def _check_space(model: str, files: Sequence[HubFile], place: Path) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    needed = sum(file.n_bytes for file in files) - min(_arrived(place), sum(file.n_bytes for file in files))
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise DownloadFailed(
+            f"The disk is too full: {model} needs {needed // MEGABYTE:,} MB more, {free // MEGABYTE:,} are free",
+            "Free some space, or set EXPLORER_HOME to a folder on another disk.",
+        )
+
+
+@contextmanager
+def _watched(model: str, files: Sequence[HubFile], place: Path, progress: Progress) -> Iterator[None]:
+    """Tell ``progress`` what has arrived, as the files on the disk show it: in parts, whole, or from an earlier try."""
+    total = max(sum(file.n_bytes for file in files), 1)
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LOOKS):
+            done = min(_arrived(place), total)
+            progress(done / total, f"Downloading {model}: {done // MEGABYTE:,} of {total // MEGABYTE:,} MB")
+
+    watcher = threading.Thread(target=tell, name="watch-download", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+    progress(1.0, f"Checking {model}")
+
+
+def _arrived(folder: Path) -> int:
+    """Bytes below ``folder``, unfinished files of the hub's client included."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:  # moved to its place between the two calls
+            continue
+    return total
+
+
+@contextmanager
+def _named_failures(model: str) -> Iterator[None]:
+    """What the hub's client raises, in plain words."""
+    import httpx2  # what huggingface_hub speaks through; it lets the errors of the network pass
+    from huggingface_hub import errors
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # its advice is about its own options
+    page = f"https://huggingface.co/{model}"
+    try:
+        yield
+    except errors.GatedRepoError as error:
+        raise DownloadFailed(
+            f"{model} is gated: its owner gives it only to accounts that have accepted the licence",
+            f"Accept it at {page}, make a token that may read it, set HF_TOKEN to that token, and run this again.",
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise DownloadFailed(
+            f"The hub knows no model {model}, or shows it to other accounts only",
+            "Check the spelling; for a private model set HF_TOKEN to a token that may read it.",
+        ) from error
+    except (errors.OfflineModeIsEnabled, errors.HFValidationError) as error:
+        offline = isinstance(error, errors.OfflineModeIsEnabled)
+        raise DownloadFailed(
+            "HF_HUB_OFFLINE is set, so nothing was asked of the hub" if offline else f"{model!r} is no name on the hub",
+            "Unset it, or copy the model's folder here and name its parent in EXPLORER_MODELS."
+            if offline
+            else "Give OWNER/NAME.",
+        ) from error
+    except errors.HfHubHTTPError as error:
+        raise DownloadFailed(
+            f"The hub answered for {model} with the error {error.response.status_code}", f"{AGAIN} See {page}."
+        ) from error
+    except (
+        *(httpx2.HTTPError, ConnectionError, errors.EntryNotFoundError, errors.FileMetadataError),
+        errors.XetDownloadError,
+    ) as error:
+        raise DownloadFailed(
+            f"The hub cannot be reached, or broke off ({type(error).__name__})",
+            f"Check the network, or set HF_ENDPOINT to a mirror that you can reach. {AGAIN}",
+        ) from error
