@@ -3,7 +3,6 @@
 import streamlit as st
 
 from explorer.analysis import generation as analysis
-from explorer.analysis.sampling import rows_of
 from explorer.figures import generation as pictures
 from explorer.figures.sampling import candidate_bars
 from explorer.figures.theme import DRAWN
@@ -21,9 +20,9 @@ SHOWN = 12
 CANDIDATES = (
     Column(title="Token"),
     Column(title="Rank", digits=0),
+    Column(title="Model", note="the model's own probability, at temperature 1", digits=4, bar=1.0),
     Column(title="p", note="after temperature, over the whole vocabulary", digits=4, bar=1.0),
     Column(title="q", note="after the filters", digits=4, bar=1.0),
-    Column(title="log p", note="natural logarithm", digits=2),
 )
 SNIPPET = """from explorer.analysis.generation import step_rows
 from explorer.cli.generate import generated
@@ -90,7 +89,7 @@ def written(steps: analysis.Steps, at: int) -> None:
             Fact(
                 name="Cache, each layer",
                 value=f"{total // config.n_layers:,} bytes",
-                note=f"{total // config.n_layers // read:,} per token: 2 × {config.n_kv_heads} heads × {config.head_dim}",
+                note=f"{total // config.n_layers // read:,} a token: 2 × {config.n_kv_heads} heads × {config.head_dim}",
             ),
         ],
         key="generation-facts",
@@ -99,7 +98,11 @@ def written(steps: analysis.Steps, at: int) -> None:
     chart(
         pictures.sureness_bars(steps, at),
         name="sureness",
-        summary=f"How likely each of {len(steps)} tokens was: from {steps['p'].min():.2%} to {steps['p'].max():.2%}.",
+        summary=f"How likely each of {len(steps)} tokens was: from {steps['model_p'].min():.2%} to "
+        f"{steps['model_p'].max():.2%} by the model itself.",
+    )
+    st.caption(
+        "The model's own probability of each token that was taken, at temperature 1. Click a token to step there."
     )
 
 
@@ -109,8 +112,7 @@ def one_step(at: int) -> None:
     choice = generation.choices[at]
     st.subheader(f"Step {at}: what could have come", anchor=False)
     distribution = analysis.distribution_at(generation, at)
-    ids = list(dict.fromkeys([*distribution.ids[:SHOWN].tolist(), choice.token_id]))
-    table = rows_of(choice.step.logits, distribution, label, choice.token_id, ids)
+    table = analysis.turns(generation, at, distribution, label, SHOWN)
     bars, others = st.columns(2, gap="large")
     with bars:
         chart(
@@ -119,7 +121,7 @@ def one_step(at: int) -> None:
             summary=f"The likeliest tokens of step {at}; taken was {label(choice.token_id)} with q {choice.q:.2%}.",
         )
         drawn = "taken by hand" if choice.u is None else f"u = {choice.u:.4f}"
-        st.text(f"{label(choice.token_id)} ({drawn}), rank {choice.rank:,}, entropy {choice.entropy:.3f} nats.")
+        st.text(f"{label(choice.token_id)} ({drawn}), rank {choice.rank:,}, entropy {abs(choice.entropy):.3f} nats.")
     with others:
         score_table(
             CANDIDATES,
@@ -127,7 +129,7 @@ def one_step(at: int) -> None:
                 Row(
                     id=str(row["id"]),
                     name=row["token"],
-                    cells=[row["token"], row["rank"], row["p"], row["q"], row["log_p"]],
+                    cells=[row["token"], row["rank"], row["model_p"], row["p"], row["q"]],
                 )
                 for row in table.to_dict("records")
             ],
@@ -190,8 +192,10 @@ details(
     n_tokens=len(encoding),
     subject="generation",
     formula=r"""
-x_{n+1} \sim q(\,\cdot \mid x_1 \dots x_n), \qquad
-\text{cache after } n \text{ tokens} = 2 \cdot L \cdot n_{kv} \cdot d_{head} \cdot n \ \text{numbers}
+\begin{aligned}
+x_{n+1} &\sim q(\,\cdot \mid x_1 \dots x_n) \\
+\text{cache} &= 2 \cdot L \cdot n_{kv} \cdot d_{head} \cdot n \ \text{numbers}
+\end{aligned}
 """,
     taps=("layers.0.attention.tap.rotated_key", "layers.0.attention.tap.value", "tap.logits"),
     code="explorer.model.kv_cache.KVCache",

@@ -88,15 +88,16 @@ def pipeline() -> None:
     """The same tokens after each stage, in the order in which the stages run."""
     st.subheader("Stage by stage", anchor=False)
     st.caption(
-        f"The order is that of Meta's reference code: {', '.join(ORDER)}; min-p is not Meta's. At an exact tie top-p "
-        "keeps one token more than the smallest set that reaches p, as that code does; equal scores are ordered by id. With "
-        "top-p at 1 every token is kept."
+        f"The order is that of Meta's reference code: {', '.join(ORDER)}. Min-p is not Meta's. At an exact tie "
+        "top-p keeps one token more than the smallest set that reaches p, as that code does; equal scores are ordered "
+        "by id. With top-p at 1 every token is kept."
     )
     stage_table, left = stages(logits, page.tokenizer.label, STAGE_ROWS, **view.sampler)
     for start in range(0, len(STAGES), 3):
-        for column, stage in zip(st.columns(3, gap="medium"), STAGES[start : start + 3], strict=False):
+        columns = st.columns(3, gap="medium")
+        for column, stage in zip(columns, STAGES[start : start + 3], strict=False):
             with column:
-                kept = f": {left[stage]:,} tokens" if stage in left else ""
+                kept = f": {left[stage]:,} token{'s' * (left[stage] > 1)}" if stage in left else ""
                 st.markdown(f"**{STAGES.index(stage) + 1}. {WORDS[stage]}**{kept}")
                 if stage == "temperature" and view.temperature == 0:
                     st.caption("At temperature 0 nothing is divided: the likeliest token is taken.")
@@ -106,6 +107,10 @@ def pipeline() -> None:
                         name=f"stage-{stage}",
                         summary=f"{WORDS[stage]}: the {len(stage_table)} likeliest tokens.",
                     )
+    with columns[1]:
+        st.markdown(f"**{len(STAGES) + 1}. Draw**")
+        st.text(f"u = {u:.6f} falls on {label}")
+        st.caption("The ruler above shows where. The next draw takes the next number of the seed's sequence.")
 
 
 def search() -> None:
@@ -174,8 +179,10 @@ details(
     n_tokens=len(run.tokens),
     subject="sampling",
     formula=r"""
-p_i = \frac{e^{z_i / T}}{\sum_{j} e^{z_j / T}} \qquad
-q_i = \frac{p_i}{\sum_{j\,\text{kept}} p_j} \quad \text{if } i \text{ is kept, else } 0
+\begin{aligned}
+p_i &= \frac{e^{z_i / T}}{\sum_{j} e^{z_j / T}} \\
+q_i &= \frac{p_i}{\sum_{j\,\text{kept}} p_j} \ \text{or } 0
+\end{aligned}
 """,
     taps=("tap.normalised", "tap.logits"),
     code="explorer.model.sampling.next_token",

@@ -224,9 +224,11 @@ details(
     n_tokens=len(run.tokens),
     subject="unembedding",
     formula=r"""
-z = W_U \,\frac{x}{\sqrt{\operatorname{mean}(x^2)+\epsilon}} \odot g, \qquad
-z_t = \sum_{w} \frac{(W_U[t] \odot g)\cdot w}{\sqrt{\operatorname{mean}(x^2)+\epsilon}},
-\quad x = \sum_{w} w
+\begin{aligned}
+z &= W_U \left( \frac{x}{\sqrt{\operatorname{mean}(x^2)+\epsilon}} \odot g \right) \\
+x &= \sum_{w} w \quad\Rightarrow\quad
+z_t = \sum_{w} \frac{(W_U[t] \odot g)\cdot w}{\sqrt{\operatorname{mean}(x^2)+\epsilon}}
+\end{aligned}
 """,
     taps=("tap.final", "tap.normalised", "tap.logits"),
     code="explorer.model.unembedding.Unembedding",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 import torch
 
+from explorer.analysis.sampling import rows_of
 from explorer.model.sampling import NextToken, SamplerSettings, next_token, uniforms
 from explorer.trace.generation import Choice, Generation, GenerationRequest
 from explorer.trace.trace import Trace
@@ -45,9 +46,10 @@ def generation_request(
 def step_rows(choices: Sequence[Choice], label: Callable[[int], str]) -> pd.DataFrame:
     """One row per step: the token, how likely it was, and what the step cost.
 
-    ``step`` from 0, ``id``, ``token``, ``p`` (after temperature, over the whole vocabulary), ``q`` (after the filters),
-    ``rank``, ``entropy_nats`` of p, ``u`` (NaN where the token was taken by hand), ``read`` (how many tokens the model
-    read in this step), ``milliseconds``, ``cache_bytes`` afterwards.
+    ``step`` from 0, ``id``, ``token``, ``model_p`` (the model's own share, at temperature 1), ``p`` (after
+    temperature, over the whole vocabulary), ``q`` (after the filters), ``rank``, ``entropy_nats`` of p,
+    ``u`` (NaN where the token was taken by hand), ``read`` (how many tokens the model read in this step),
+    ``milliseconds``, ``cache_bytes`` afterwards.
     """
     return pd.DataFrame(
         [
@@ -55,6 +57,7 @@ def step_rows(choices: Sequence[Choice], label: Callable[[int], str]) -> pd.Data
                 "step": place,
                 "id": choice.token_id,
                 "token": label(choice.token_id),
+                "model_p": choice.model_p,
                 "p": choice.p,
                 "q": choice.q,
                 "rank": choice.rank,
@@ -72,6 +75,20 @@ def step_rows(choices: Sequence[Choice], label: Callable[[int], str]) -> pd.Data
 def distribution_at(generation: Generation, at: int) -> NextToken:
     """The whole distribution from which the token of step ``at`` came."""
     return next_token(generation.choices[at].step.logits, generation.request.settings)
+
+
+def turns(
+    generation: Generation, at: int, distribution: NextToken, label: Callable[[int], str], count: int
+) -> pd.DataFrame:
+    """The ``count`` likeliest tokens of step ``at``, and the one that was taken; the columns of ``rows_of``.
+
+    ``model_p`` comes before them: the model's own share at temperature 1, whatever the sampler makes of it.
+    """
+    choice = generation.choices[at]
+    ids = list(dict.fromkeys([*distribution.ids[:count].tolist(), choice.token_id]))
+    table = rows_of(choice.step.logits, distribution, label, choice.token_id, ids)
+    table.insert(0, "model_p", choice.step.logits.double().softmax(0)[ids].numpy())
+    return table
 
 
 def cached_difference(generation: Generation, at: int, trace: Trace) -> float:

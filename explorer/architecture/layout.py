@@ -34,7 +34,7 @@ class Measures:
 
 
 WIDE = Measures(width=590, side=146, box=226)
-NARROW = Measures(width=360, side=106, box=150, lane_gap=7, frame=7, gutter=14, tracks=18)
+NARROW = Measures(width=368, side=116, box=150, lane_gap=7, frame=7, gutter=14, tracks=18)
 
 
 @dataclass(frozen=True, kw_only=True)

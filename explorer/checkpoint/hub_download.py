@@ -1,9 +1,11 @@
 """Fetch a model from the Hugging Face hub, under the account and the licences of whoever asks."""
 
-import logging
+import hashlib
+import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ DESCRIPTIONS = (
     *("tokenizer.json", "tokenizer.model", "tokenizer_config.json", "special_tokens_map.json"),
     *("LICENSE", "LICENSE.txt", "USE_POLICY.md"),
 )
+PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 206, 416
 MEGABYTE = 1_000_000
+SECONDS_BEFORE_AGAIN = 1.0
 NAMED_AT_MOST = 12
 AGAIN = "Run the same command again: what has arrived is kept."
 
@@ -31,11 +35,25 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class HubFile:
-    """One file of a model on the hub; small files have no ``sha256`` there."""
+    """One file of a model on the hub. Large ones have a SHA-256 there, small ones the name that git gives them."""
 
     name: str
     n_bytes: int
     sha256: str | None
+    git_sha1: str | None
+
+    @property
+    def mark(self) -> str:
+        """What tells this content from that of another version."""
+        return (self.sha256 or self.git_sha1 or "")[:12]
+
+    def is_in(self, path: Path) -> bool:
+        """Whether ``path`` holds exactly this content."""
+        if not path.is_file() or path.stat().st_size != self.n_bytes:
+            return False
+        if self.sha256 is not None:
+            return file_sha256(path) == self.sha256
+        return self.git_sha1 is None or _git_sha1(path) == self.git_sha1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +88,6 @@ def fetch_from_hub(
             with _watched(model, chosen, place, progress):
                 for file in chosen:
                     _fetch(model, commit, file, place, endpoint)
-            for file in chosen:
-                _check(file, place / file.name)
     except OSError as error:
         raise not_writable(place, error) from error
     weights = [file for file in chosen if file.name not in DESCRIPTIONS]
@@ -88,7 +104,12 @@ def _listed(model: str, endpoint: str | None) -> tuple[str, list[HubFile]]:
 
     info = HfApi(endpoint=endpoint).model_info(model, files_metadata=True)
     files = [
-        HubFile(name=each.rfilename, n_bytes=each.size or 0, sha256=each.lfs.sha256 if each.lfs else None)
+        HubFile(
+            name=each.rfilename,
+            n_bytes=each.size or 0,
+            sha256=each.lfs.sha256 if each.lfs else None,
+            git_sha1=None if each.lfs else each.blob_id,
+        )
         for each in info.siblings or ()
         if re.fullmatch(r"(?a:\w[\w.-]*)", each.rfilename)
     ]
@@ -127,19 +148,67 @@ def _named_ggufs(model: str, ggufs: Sequence[str]) -> str:
 
 
 def _fetch(model: str, commit: str, file: HubFile, place: Path, endpoint: str | None) -> None:
-    from huggingface_hub import hf_hub_download
+    """Have one file in its place, whole and checked; a part that came before is continued.
 
-    hf_hub_download(model, file.name, revision=commit, local_dir=place, endpoint=endpoint)
+    The hub's own client would begin a file anew in every process.
+    """
+    from httpx2 import TransportError
+    from huggingface_hub import hf_hub_url
+
+    target, part = place / file.name, place / f".{file.name}.{file.mark}.part"
+    if file.is_in(target):
+        return
+    url = hf_hub_url(model, file.name, revision=commit, endpoint=endpoint)
+    while True:
+        before = _size(part)
+        try:
+            _append(url, part)
+            break
+        except TransportError:
+            if _size(part) == before:  # nothing comes any more
+                raise
+            time.sleep(SECONDS_BEFORE_AGAIN)
+    if not file.is_in(part):
+        size = _size(part)
+        part.unlink()
+        raise DownloadFailed(
+            f"{file.name} is not the file that the hub describes: {size:,} bytes came, {file.n_bytes:,} were expected"
+            + (", with another hash" if size == file.n_bytes else ""),
+            AGAIN,
+        )
+    os.replace(part, target)
 
 
-def _check(file: HubFile, path: Path) -> None:
-    size = path.stat().st_size
-    if size != file.n_bytes:
-        path.unlink()
-        raise DownloadFailed(f"{file.name} has {size:,} bytes, expected {file.n_bytes:,}", AGAIN)
-    if file.sha256 is not None and (found := file_sha256(path)) != file.sha256:
-        path.unlink()
-        raise DownloadFailed(f"{file.name} has the SHA-256 {found}, expected {file.sha256}", AGAIN)
+def _append(url: str, part: Path) -> None:
+    """Add to ``part`` what it lacks of the file at ``url``."""
+    from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented, and not marked as exported
+        build_hf_headers,
+        get_session,
+        hf_raise_for_status,
+    )
+
+    start = _size(part)
+    headers = build_hf_headers() | {"Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    with get_session().stream("GET", url, headers=headers, follow_redirects=True) as response:
+        if response.status_code == RANGE_NOT_SATISFIABLE:  # it is whole already
+            return
+        if response.is_error:
+            response.read()
+        hf_raise_for_status(response)
+        with part.open("ab" if response.status_code == PARTIAL_CONTENT else "wb") as out:
+            for block in response.iter_bytes():
+                out.write(block)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _git_sha1(path: Path) -> str:
+    data = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _check_space(model: str, files: Sequence[HubFile], place: Path) -> None:
@@ -155,7 +224,7 @@ def _check_space(model: str, files: Sequence[HubFile], place: Path) -> None:
 
 @contextmanager
 def _watched(model: str, files: Sequence[HubFile], place: Path, progress: Progress) -> Iterator[None]:
-    """Tell ``progress`` what has arrived, as the files on the disk show it: in parts, whole, or from an earlier try."""
+    """Tell ``progress`` what has arrived, as the files on the disk show it: parts, whole ones, and from before."""
     total = max(sum(file.n_bytes for file in files), 1)
     ended = threading.Event()
 
@@ -171,13 +240,13 @@ def _watched(model: str, files: Sequence[HubFile], place: Path, progress: Progre
     finally:
         ended.set()
         watcher.join()
-    progress(1.0, f"Checking {model}")
+    progress(1.0, f"{model} is here")
 
 
 def _arrived(folder: Path) -> int:
-    """Bytes below ``folder``, unfinished files of the hub's client included."""
+    """Bytes in ``folder``, unfinished files included."""
     total = 0
-    for path in folder.rglob("*"):
+    for path in folder.iterdir():
         try:
             total += path.stat().st_size if path.is_file() else 0
         except FileNotFoundError:  # moved to its place between the two calls
@@ -190,10 +259,7 @@ def _named_failures(model: str) -> Iterator[None]:
     """What the hub's client raises, in plain words."""
     import httpx2  # what huggingface_hub speaks through; it lets the errors of the network pass
     from huggingface_hub import errors
-    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    disable_progress_bars()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # its advice is about its own options
     page = f"https://huggingface.co/{model}"
     try:
         yield
@@ -219,10 +285,7 @@ def _named_failures(model: str) -> Iterator[None]:
         raise DownloadFailed(
             f"The hub answered for {model} with the error {error.response.status_code}", f"{AGAIN} See {page}."
         ) from error
-    except (
-        *(httpx2.HTTPError, ConnectionError, errors.EntryNotFoundError, errors.FileMetadataError),
-        errors.XetDownloadError,
-    ) as error:
+    except (httpx2.HTTPError, ConnectionError) as error:
         raise DownloadFailed(
             f"The hub cannot be reached, or broke off ({type(error).__name__})",
             f"Check the network, or set HF_ENDPOINT to a mirror that you can reach. {AGAIN}",

@@ -28,7 +28,7 @@ def attribution_bars(by_layer: pd.DataFrame, embedding: float, layer: int) -> go
     figure.add_vrect(x0=layer - 0.5, x1=layer + 0.5, fillcolor=MUTED, opacity=0.16, line_width=0, layer="below")
     figure = styled(figure, height=360, x="layer (e: embedding)", y="contribution to the logit")
     step = max(1, len(by_layer) // 10)
-    layers = list(range(0, len(by_layer), step))
+    layers = list(range(step, len(by_layer), step))
     figure.update_layout(
         barmode="overlay", showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
     )

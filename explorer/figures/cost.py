@@ -172,9 +172,9 @@ def _by_context(figure: go.Figure, lengths: pd.Series, at: int, *, y: str) -> go
     )
     figure.update_yaxes(type="log")
     figure.add_vline(x=at, line={"color": MUTED, "width": 1.2, "dash": "dash"})
+    side, shift = ("right", -4) if math.log10(at) > (low + high) / 2 else ("left", 4)
     figure.add_annotation(
         x=math.log10(at), yref="paper", y=0.01, text=f"{at:,}", showarrow=False,
-        xanchor="right" if math.log10(at) > (low + high) / 2 else "left", xshift=-4 if math.log10(at) > (low + high) / 2 else 4, yanchor="bottom",
-        font={"size": 12, "color": INK},
+        xanchor=side, xshift=shift, yanchor="bottom", font={"size": 12, "color": INK},
     )  # fmt: skip
     return figure

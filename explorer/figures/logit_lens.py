@@ -113,8 +113,9 @@ def sureness_lines(table: pd.DataFrame, names: Sequence[str], depth: int) -> go.
         ("kl_nats", "KL from the final prediction", EMBEDDING, "dash"),
     ):
         figure.add_scatter(
-            x=table["depth"], y=table[column], mode="lines", name=name, line={"color": colour, "width": 2.2, "dash": dash},
-            customdata=names, hovertemplate="%{customdata}<br>%{y:.3f} nats<extra>" + name + "</extra>",
+            x=table["depth"], y=table[column], mode="lines", name=name,
+            line={"color": colour, "width": 2.2, "dash": dash}, customdata=names,
+            hovertemplate="%{customdata}<br>%{y:.3f} nats<extra>" + name + "</extra>",
         )  # fmt: skip
     figure.add_vline(x=depth, line={"color": MUTED, "width": 1, "dash": "dash"})
     figure = styled(figure, height=240, x="depth: embedding (e), then after each layer", y="nats")
@@ -126,7 +127,7 @@ def sureness_lines(table: pd.DataFrame, names: Sequence[str], depth: int) -> go.
 
 def _ticks(count: int) -> list[int]:
     step = max(1, count // 8)
-    return [0, *range(step, count, step)]
+    return [0, *range(1 + step, count, step)]
 
 
 def _short(name: str) -> str:

@@ -50,9 +50,11 @@ def candidate_bars(table: pd.DataFrame, *, tail_mass: float, compact: bool = Fal
             text=[f"  {_percent(tail_mass)} cut"], hoverinfo="skip",
         )  # fmt: skip
     figure = styled(figure, height=ROW_HEIGHT * len(rows) + 60, x="probability")
+    distinct = bool(((table["p"] - table["q"]).abs() > 1e-9).any())
     largest = max(float(table["p"].max()), float(table["q"].max()), tail_mass if not compact else 0.0)
     figure.update_layout(barmode="overlay", bargap=0.1)
-    figure.update_xaxes(range=[0, largest * 1.5], tickformat=".0%", nticks=4, tickangle=0)
+    room = 1.9 if distinct else 1.5  # for "from → to" beside the longest bar on a narrow screen
+    figure.update_xaxes(range=[0, largest * room], tickformat=".0%", nticks=4, tickangle=0)
     figure.update_yaxes(
         tickvals=rows, ticktext=shown, autorange=False, range=[len(rows) - 0.4, -0.6], showgrid=False,
         tickfont={"family": "JetBrains Mono, monospace", "size": 13}, ticklabelstandoff=6,
@@ -104,7 +106,10 @@ def stage_bars(table: pd.DataFrame, stage: str, *, scores: bool) -> go.Figure:
     figure = go.Figure()
     figure.add_bar(
         y=rows, x=values, orientation="h", width=0.66, marker_color=MUTED if scores else EMBEDDING,
-        text=["cut" if gone else f"{value:.2f}" if scores else _percent(value) for value, gone in zip(values, cut, strict=True)],
+        text=[
+            "cut" if gone else f"{value:.2f}" if scores else _percent(value)
+            for value, gone in zip(values, cut, strict=True)
+        ],
         textposition="outside", cliponaxis=False, textfont_size=11,
         customdata=plain_all(table["token"]), hovertemplate="<b>%{customdata}</b><br>%{x:.6g}<extra></extra>",
     )  # fmt: skip
@@ -136,9 +141,9 @@ def count_bars(table: pd.DataFrame) -> go.Figure:
         error_x={"array": 2 * table["spread"], "color": INK, "thickness": 1.2, "width": 3},
         customdata=labels, hovertemplate="<b>%{customdata}</b><br>expected %{x:.1f}<extra></extra>",
     )  # fmt: skip
-    figure = styled(figure, height=24 * len(rows) + 90, x="times")
+    figure = styled(figure, height=24 * len(rows) + 120, x="times")
     figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0})
-    figure.update_xaxes(rangemode="tozero", nticks=6, tickangle=0)
+    figure.update_xaxes(rangemode="tozero", nticks=6, tickangle=0, title_standoff=8)
     figure.update_yaxes(
         tickvals=rows, ticktext=labels, range=[len(rows) - 0.4, -0.6], showgrid=False, ticklabelstandoff=6,
         tickfont={"family": "JetBrains Mono, monospace", "size": 13},

@@ -239,7 +239,8 @@ def _vocabulary(format: str, data: Mapping[str, object], rows: int | None) -> Vo
             return openai_vocabulary(str(data.get("name")))
         case "none":
             raise UnsupportedModel(
-                "The model's files hold no tokenizer (its format is 'none')", "Use token ids instead of a text."
+                "The model's files hold no tokenizer (its format is 'none')",
+                "Put its tokenizer.json or tokenizer.model beside the weights, or give token ids on the command line.",
             )
         case _:
             raise UnsupportedModel(

@@ -70,11 +70,13 @@ class StopReason(StrEnum):
 class Choice:
     """The token that a step ended with.
 
-    ``p`` and ``rank`` (from 1) are those after temperature over the whole vocabulary, ``q`` after the filters (0 where
-    a forced token was cut); ``u`` is the draw, None where the token was forced.
+    ``model_p`` is the model's own share of it, at temperature 1. ``p`` and ``rank`` (from 1) are those after
+    temperature over the whole vocabulary, ``q`` is that after the filters (0 where a forced token was cut); ``u`` is
+    the draw, None where the token was forced.
     """
 
     token_id: int
+    model_p: float
     p: float
     q: float
     rank: int
@@ -115,6 +117,7 @@ def choose(step: Step, request: GenerationRequest, at: int) -> Choice:
     place = int((distribution.ids == token_id).nonzero()[0, 0])
     return Choice(
         token_id=token_id,
+        model_p=float(step.logits.double().log_softmax(0)[token_id].exp()),
         p=float(distribution.p[place]),
         q=float(distribution.q[place]) if place < distribution.kept else 0.0,
         rank=place + 1,

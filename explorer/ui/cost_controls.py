@@ -52,7 +52,7 @@ class Counted:
     def snippet(self, call: str, *made: str) -> str:
         """The lines that print what ``call`` gives for these sizes, after those that were ``made`` for it."""
         before = [IMPORTS[name] for name in IMPORTS if name in f"{self.code} {call} {' '.join(made)}"]
-        return "\n".join([*before, "", f"sizes = {self.code}", *made, f"print({call})"])
+        return "\n".join([*before, "", f"sizes = {self.code}", *made, f"print({call}.to_string())"])
 
 
 def choose_counted(page: Page) -> Counted:

@@ -13,6 +13,7 @@ from explorer.trace.readout import Readout, Vectors
 from explorer.trace.trace import Trace, TraceRequest
 from explorer.ui import resources, state
 from explorer.ui.components import ASSETS, token_strip
+from explorer.ui.model_picker import model_picker
 from explorer.ui.navigation import PAGES, navigation
 from explorer.ui.recorded import can_stand_in, recorded_trace
 from explorer.ui.view import MAX_CHARACTERS, OWN, View
@@ -173,6 +174,8 @@ def open_page(name: str, *, strip: bool = True) -> Page:
     with st.sidebar:
         st.markdown("### Llama explorer")
         navigation(view)
+        with named_errors():
+            model_picker(view.model)
         model_box = st.container()
     st.header(entry.title, anchor=False)
     st.markdown(entry.opening)

@@ -4,16 +4,22 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 
+from cachetools import TTLCache
+
 from explorer.architecture.blueprint import Blueprint
 from explorer.config import ModelConfig
 from explorer.engine.connect import connect
-from explorer.engine.engine import Engine
+from explorer.engine.engine import Engine, Listed
 from explorer.settings import Settings, read_settings
 from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
+
+LISTING_SECONDS = 15.0  # after that a model that was repaired can be chosen
 
 _once = threading.Lock()
 _tokenizers = threading.Lock()
 _vocabularies = threading.Lock()
+_listed = threading.Lock()
+_listings: TTLCache[str, tuple[Listed, ...]] = TTLCache(maxsize=1, ttl=LISTING_SECONDS)
 
 
 @cache
@@ -56,6 +62,14 @@ def blueprint_of(config: ModelConfig) -> Blueprint:
 def known_sizes() -> Mapping[str, ModelConfig]:
     """The published sizes that everyone asks about, by id, whether or not their weights are here."""
     return engine().known()
+
+
+def listing() -> tuple[Listed, ...]:
+    """Every model of this server with what its files say; looked at again after ``LISTING_SECONDS``."""
+    with _listed:
+        if "all" not in _listings:
+            _listings["all"] = engine().listing()
+        return _listings["all"]
 
 
 def vocabulary(name: str) -> Tokenizer:

@@ -22,6 +22,7 @@ ROUTES: list[BaseRoute] = [Mount("/fonts", StaticFiles(directory=ASSETS / "fonts
 
 
 def _prepare() -> None:
-    from explorer.ui.resources import engine  # torch comes with it
+    from explorer.ui.resources import engine, listing  # torch comes with it
 
     engine().prepare(View().model)
+    listing()  # opens the files of all models, so that no visitor waits for that

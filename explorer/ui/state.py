@@ -11,6 +11,7 @@ import streamlit as st
 from explorer.ui.view import UnusableValueError, Value, View
 
 _VIEW = "view"
+_LINK = "link"  # the view before ``fit`` has held it to what this model has
 _PAGE = "page"
 _ASKED = "asked-for"
 _TOLD = "told"
@@ -27,7 +28,7 @@ def begin(page: str) -> View:
     """The view that the address asks for. The first call of every run; tells what could not be used, once."""
     st.session_state[_PAGE] = page
     view, problems = View.parse({name: st.query_params[name] for name in st.query_params})
-    st.session_state[_VIEW] = view
+    st.session_state[_VIEW] = st.session_state[_LINK] = view
     _tell("link", problems)
     return view
 
@@ -70,14 +71,18 @@ def current() -> View:
 
 
 def go(**changes: Value) -> None:
-    """Change the view and the address in one step of the browser's history. Only callbacks may call this."""
+    """Change the view and the address in one step of the browser's history. Only callbacks may call this.
+
+    A change of the model begins with what the link asks for: what the old model was too small for may fit the new one.
+    """
+    base: View = st.session_state[_LINK] if "model" in changes else current()
     try:
-        view = current().changed(**changes)
+        view = base.changed(**changes)
     except UnusableValueError as error:
         st.toast(f"Not changed: {', '.join(changes)} {error}.", icon=":material/block:")
         return
     if view != current():
-        st.session_state[_VIEW] = view
+        st.session_state[_VIEW] = st.session_state[_LINK] = view
         st.query_params.from_dict(view.params())
 
 

@@ -21,8 +21,8 @@ def lens_controls(n_tokens: int, n_read: int) -> None:
     """What the grid shows, and whether all of it."""
     st.radio("Colour", [*COLOURS], format_func=COLOURS.__getitem__, **bound("lens_colour"))
     st.caption(
-        "Dark is likely, or a good rank; “how sure” is the entropy of the reading, “how close” its divergence from the "
-        "final prediction."
+        "The further from the background, the likelier, the better the rank, the surer (its entropy), or the closer to "
+        "the final prediction (its KL divergence)."
     )
     st.toggle("Leave out the final norm", **bound("without_norm"))
     st.caption("Scores the raw vectors instead. Long and short ones then no longer compare.")

@@ -45,7 +45,9 @@ def wait_for_trace(engine: Engine, request: TraceRequest) -> Trace:
 
     The slot is there in every run: one that comes and goes would remount all that follows.
     """
-    return wait_for(lambda session: engine.submit(request, session), st.empty(), "Running the model")
+    seconds = engine.info(request.model).seconds
+    slow = "" if seconds is None else f", whose layers are read from the files: about {max(seconds, 1):.0f} s"
+    return wait_for(lambda session: engine.submit(request, session), st.empty(), f"Running the model{slow}")
 
 
 def wait_for(submit: Callable[[str], Ticket[Answer]], slot: DeltaGenerator, text: str) -> Answer:

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,14 +29,26 @@ Visit = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def server(explorer_home: Path) -> Iterator[str]:
-    """A running app with the default model in its cache; its log must stay free of tracebacks."""
+    """A running app with the default model in its cache."""
+    with serving() as address:
+        yield address
+
+
+@contextmanager
+def serving(**environment: str) -> Iterator[str]:
+    """A running app with these variables in its environment; its log must stay free of tracebacks."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1"]
     process = subprocess.Popen(
-        [*command, *options], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*command, *options],
+        cwd=ROOT,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     address = f"http://127.0.0.1:{port}"
     try:

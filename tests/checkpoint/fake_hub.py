@@ -16,12 +16,19 @@ COMMIT = "c" * 40
 
 @dataclass
 class Hub:
-    """What it serves and what it was asked. ``stop_after`` cuts every file off once, after so many bytes."""
+    """What it serves and what it was asked.
+
+    ``served`` are files in place of those that it describes. ``stop_after`` cuts every answer off after so many bytes;
+    with ``then_down`` it is out of service from then on.
+    """
 
     address: str
     files: dict[str, bytes]
     gated: bool = False
     stop_after: int | None = None
+    then_down: bool = False
+    down: bool = False
+    served: dict[str, bytes] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -36,13 +43,15 @@ def fake_hub(files: dict[str, bytes], model: str = "owner/tiny") -> Iterator[Hub
         def do_GET(self) -> None:
             self.answer()
 
-        def answer(self) -> None:
+        def answer(self) -> None:  # GET, and HEAD without the body
             path = urlsplit(self.path).path
+            if hub.down:
+                return self.send(503, b"", {})
             hub.asked.append((path, self.headers.get("Range", "")))
             if path.startswith(f"/api/models/{model}"):
                 self.send(200, json.dumps(described(hub, model)).encode(), {"Content-Type": "application/json"})
             elif (found := re.fullmatch(f"/{model}/resolve/{COMMIT}/(.+)", path)) and found[1] in hub.files:
-                self.serve(hub.files[found[1]])
+                self.serve(hub.served.get(found[1], hub.files[found[1]]))
             else:
                 self.send(404, b"", {"X-Error-Code": "RepoNotFound"})
 
@@ -56,7 +65,7 @@ def fake_hub(files: dict[str, bytes], model: str = "owner/tiny") -> Iterator[Hub
                 headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
             if hub.stop_after is not None and self.command == "GET" and len(data) - start > hub.stop_after:
                 self.send(206 if asked else 200, data[start:], headers, cut=hub.stop_after)
-                self.close_connection = True
+                self.close_connection, hub.down = True, hub.then_down
                 return None
             return self.send(206 if asked else 200, data[start:], headers)
 
@@ -86,7 +95,8 @@ def described(hub: Hub, model: str) -> dict[str, object]:
     """As the real hub describes a model: big files by their SHA-256, small ones by size alone."""
     siblings = []
     for name, data in hub.files.items():
-        entry: dict[str, object] = {"rfilename": name, "size": len(data), "blobId": "b" * 40}
+        blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+        entry: dict[str, object] = {"rfilename": name, "size": len(data), "blobId": blob}
         if name.endswith((".safetensors", ".gguf")):
             entry["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
         siblings.append(entry)

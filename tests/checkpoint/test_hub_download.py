@@ -15,6 +15,7 @@ import torch
 from explorer.checkpoint.catalogue import found_models
 from explorer.checkpoint.hub_download import HUB_NAME, fetch_from_hub
 from explorer.checkpoint.open_checkpoint import open_checkpoint
+from explorer.cli.main import main
 from explorer.errors import DownloadFailed
 from tests.checkpoint.fake_hub import Hub, fake_hub, folder_files
 from tests.checkpoint.tiny_folders import CASES, EXPECTED, FIRST, LOGITS, logits
@@ -54,15 +55,25 @@ def test_a_fetched_model_is_whole_listed_and_computes_the_published_scores(hub: 
 
 
 def test_an_interrupted_download_keeps_what_came_and_goes_on_from_there(hub: Hub, tmp_path: Path) -> None:
-    hub.stop_after = 100_000
-    with pytest.raises(DownloadFailed) as refusal:
+    hub.stop_after, hub.then_down = 100_000, True
+    with pytest.raises(DownloadFailed, match="503") as refusal:
         fetched(hub, tmp_path)
     assert "what has arrived is kept" in refusal.value.remedy
-    hub.stop_after, hub.asked = None, []
+    assert found_models([tmp_path])[0].name == "tiny" and not list(tmp_path.rglob("*.safetensors"))
+    hub.stop_after, hub.down, hub.asked = None, False, []
     path = fetched(hub, tmp_path)
     assert (path / FIRST).read_bytes() == hub.files[FIRST]
-    assert any(place.endswith(FIRST) and asked.startswith("bytes=") and asked != "bytes=0-0"
-               for place, asked in hub.asked)  # fmt: skip
+    assert [asked for place, asked in hub.asked if place.endswith(FIRST)] == ["bytes=100000-"]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_line_that_breaks_again_and_again_is_taken_up_again(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.checkpoint.hub_download.SECONDS_BEFORE_AGAIN", 0)
+    hub.stop_after = 100_000
+    path = fetched(hub, tmp_path)
+    assert all((path / name).read_bytes() == data for name, data in folder_files(CASES / "tiny_a_hf").items())
 
 
 def test_fetching_again_downloads_nothing(hub: Hub, tmp_path: Path) -> None:
@@ -72,19 +83,24 @@ def test_fetching_again_downloads_nothing(hub: Hub, tmp_path: Path) -> None:
     assert len(times) == 2 and all(path.stat().st_mtime_ns == time for path, time in times.items())
 
 
-def test_a_file_that_is_not_what_the_hub_promised_is_refused_and_thrown_away(hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [FIRST, "config.json"])
+def test_a_file_that_was_changed_is_fetched_again(hub: Hub, tmp_path: Path, name: str) -> None:
     path = fetched(hub, tmp_path)
-    data = bytearray(hub.files[FIRST])
-    data[-1] ^= 1
-    (path / FIRST).write_bytes(data)
-    stamp = path / ".cache" / "huggingface" / "download" / f"{FIRST}.metadata"
-    lines = stamp.read_text().splitlines()
-    stamp.write_text("\n".join([*lines[:2], str((path / FIRST).stat().st_mtime + 60)]) + "\n")
-    with pytest.raises(DownloadFailed, match="SHA-256") as refusal:
+    (path / name).write_bytes(b"x" * len(hub.files[name]))
+    assert (fetched(hub, tmp_path) / name).read_bytes() == hub.files[name]
+
+
+@pytest.mark.parametrize("name", [FIRST, "config.json"])
+def test_a_file_that_is_not_what_the_hub_promised_is_refused_and_thrown_away(
+    hub: Hub, tmp_path: Path, name: str
+) -> None:
+    sound = hub.files[name]
+    hub.served[name] = b"x" * len(sound)
+    with pytest.raises(DownloadFailed, match="another hash") as refusal:
         fetched(hub, tmp_path)
-    assert hashlib.sha256(hub.files[FIRST]).hexdigest() in refusal.value.found
-    assert not (path / FIRST).exists()
-    assert (fetched(hub, tmp_path) / FIRST).read_bytes() == hub.files[FIRST]
+    assert name in refusal.value.found and not list(tmp_path.rglob(f"*{name}*"))
+    hub.served.clear()
+    assert (fetched(hub, tmp_path) / name).read_bytes() == sound
 
 
 def test_one_gguf_file_is_fetched_by_its_name_and_the_others_are_named_without_it(tmp_path: Path) -> None:
@@ -146,20 +162,17 @@ def test_nothing_but_the_name_of_a_model_is_asked_for(name: str) -> None:
     assert HUB_NAME.fullmatch(name) is None
 
 
-def test_the_command_line_fetches_from_the_hub_that_the_environment_names(hub: Hub, tmp_path: Path) -> None:
+def test_the_command_line_fetches_from_the_hub_that_the_environment_names(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     environment = os.environ | {"HF_ENDPOINT": hub.address, "EXPLORER_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0"}
-
-    def explorer(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "explorer", *words]
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
-
-    ran = explorer("fetch", "owner/tiny")
+    command = [sys.executable, "-m", "explorer", "fetch", "owner/tiny"]
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout)
     assert (said["id"], said["problem"]) == ("tiny", None)
-    models = {model["id"]: model for model in json.loads(explorer("models").stdout)["models"]}
+    assert said["path"] == str(tmp_path / "models-from-hub" / "owner" / "tiny")
+    monkeypatch.setenv("EXPLORER_HOME", str(tmp_path))
+    assert main(["models"]) == 0
+    models = {model["id"]: model for model in json.loads(capsys.readouterr().out)["models"]}
     assert models["tiny"]["has_weights"] and models["tiny"]["parameters"] == EXPECTED["n_params"]
-    hub.gated = True
-    (tmp_path / "models-from-hub" / "owner" / "tiny" / FIRST).unlink()
-    refused = explorer("fetch", "owner/tiny")
-    assert refused.returncode == 1 and refused.stdout == "" and "HF_TOKEN" in refused.stderr.splitlines()[-1]
