@@ -148,7 +148,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const focused = buttons().includes(parentElement.activeElement) ? parentElement.activeElement : null;
     reach(focused ?? box(part) ?? buttons()[0]);
     rest();
-    if (moved && part && !quiet) box(part)?.querySelector(".body").scrollIntoView({ block: "nearest" });
+    const chosen = new URLSearchParams(window.location.search).has("part"); // a page that is just opened starts at its top
+    if (moved && chosen && !quiet) box(part)?.querySelector(".body").scrollIntoView({ block: "nearest" });
   };
 
   held.draw = () => {

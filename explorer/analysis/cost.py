@@ -148,8 +148,8 @@ def time_table(works: list[Work], accelerator: Accelerator) -> pd.DataFrame:
         rows.append(
             {
                 "work": work.name,
-                "operations": work.operations,
-                "bytes": work.moved,
+                "operations": float(work.operations),
+                "bytes": float(work.moved),
                 "intensity": work.intensity,
                 "memory": time.memory,
                 "compute": time.compute,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from explorer.architecture.decoder_sizes import DecoderSizes, Experts, sizes_of
+from explorer.architecture.parameters import parameter_count
 from explorer.config import ConfigError, UnsupportedFamily
 from explorer.config.hugging_face import FAMILIES, REASONS, config_from_hugging_face, sliding_window
 from explorer.config.meta import config_from_meta
@@ -20,6 +21,8 @@ NO_MATTER = ("rope_scaling", "rope_parameters", "quantization_config", "partial_
 ATTENTION_MATRICES = frozenset({"query", "key", "value", "output"})
 FEED_FORWARD_MATRICES = frozenset({"gate", "up", "down"})
 FIRST_VOCABULARY = 32_000  # the tokenizer of Llama 1 and 2, whose params.json states -1
+MOST_PARAMETERS = 10**15  # beyond these, sums at long contexts leave the 64 bits that tables hold
+MOST_SCORED = 10**9  # numbers of all queries of a token
 REMEDY = "Paste the whole config.json or params.json, with its braces."
 
 Table = Mapping[str, object]
@@ -48,8 +51,19 @@ def counted_from_json(table: Table, *, name: str, file_name: str) -> CountedMode
     """The model that a parsed description stands for.
 
     Raises ``UnsupportedFamily``, naming the family, for what would be counted wrongly; ``ConfigError`` for a missing or
-    impossible size, or a file that describes no model.
+    impossible size, for a file that describes no model, and for a model that nobody could build.
     """
+    counted = _read(table, name, file_name)
+    sizes, total = counted.sizes, parameter_count(counted.sizes).total
+    if total > MOST_PARAMETERS or sizes.n_layers * sizes.n_heads * sizes.head_dim > MOST_SCORED:
+        raise ConfigError(
+            f"{file_name} describes a model of {total:,} parameters and {sizes.n_layers:,} layers",
+            f"Models of up to {MOST_PARAMETERS:,} parameters are counted: check the sizes for a digit too many.",
+        )
+    return counted
+
+
+def _read(table: Table, name: str, file_name: str) -> CountedModel:
     if "model_type" not in table and "architectures" not in table and "dim" in table:
         return _from_meta(table, name, file_name)
     if not {"model_type", "architectures"} & table.keys():

@@ -113,7 +113,7 @@ def cache_lines(cache: pd.DataFrame, *, at: int, heads: tuple[int, int], weights
         hovertemplate=f"the weights take {in_bytes(weights)}<extra></extra>",
     )  # fmt: skip
     figure = _by_context(figure, cache["context"], at, y="bytes (log)")
-    lowest, highest = cache[[*drawn]].min().min(), max(cache[[*drawn]].max().max(), weights)
+    lowest, highest = float(cache[[*drawn]].min().min()), float(max(cache[[*drawn]].max().max(), weights))
     ticks = [2 ** (5 * step) for step in range(2, 12) if lowest / 4 <= 2 ** (5 * step) <= highest * 4]
     figure.update_yaxes(tickvals=ticks, ticktext=[in_bytes(tick) for tick in ticks])
     return figure

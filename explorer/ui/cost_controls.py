@@ -9,7 +9,8 @@ from explorer.architecture.counted_model import counted_from_text
 from explorer.architecture.decoder_sizes import DecoderSizes, sizes_of
 from explorer.architecture.presets import presets
 from explorer.architecture.roofline import GIGA, TERA, Accelerator, accelerators
-from explorer.ui import state
+from explorer.engine.engine import Phase
+from explorer.ui import resources, state
 from explorer.ui.page import Page
 from explorer.ui.state import bound
 from explorer.ui.view import MAX_CHARACTERS
@@ -39,7 +40,7 @@ PRECISIONS = {"float32": "float32", "bfloat16": "16 bits", "int8": "8 bits", "in
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """The model that is counted; ``published`` is how many numbers its makers' files hold, where that is known.
+    """The model that is counted; ``published`` is how many numbers its files hold, where that is known.
 
     ``code`` is an expression that gives the same sizes, for the lines that reproduce a number.
     """
@@ -76,7 +77,7 @@ def choose_counted(page: Page) -> Counted:
         return _pasted(view.description)
     if view.counted == RUNNING:
         code = f"sizes_of(Session({page.view.model!r}).card.config)"
-        return Counted(id=RUNNING, sizes=sizes_of(running), published=_published(page.view.model), code=code)
+        return Counted(id=RUNNING, sizes=sizes_of(running), published=_loaded(page.view.model), code=code)
     preset = presets()[view.counted]
     st.caption(f"{literal(preset.name)}: [where these sizes are published ↗]({preset.source})")
     _notes(preset.notes)
@@ -144,5 +145,7 @@ def _notes(notes: tuple[str, ...]) -> None:
         st.caption(literal(note))
 
 
-def _published(model: str) -> int | None:
-    return presets()[model].published if model in presets() else None
+def _loaded(model: str) -> int | None:
+    """How many numbers the weights in memory are, once they are there: a count that knows nothing of this page's."""
+    engine = resources.engine()
+    return engine.info(model).parameters if engine.state(model).phase is Phase.READY else None

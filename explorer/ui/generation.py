@@ -88,11 +88,10 @@ def run_generation(page: Page, request: GenerationRequest) -> Generation | None:
     slot, text, button = st.empty(), st.empty(), st.empty()
     made: list[Choice] = []
     button.button(
-        "Stop", key="stop", icon=":material/stop_circle:", type="primary", on_click=lambda: (__import__("sys").stderr.write(f"CLICK {len(made)}\n"), state.go(halt=len(made)))
+        "Stop", key="stop", icon=":material/stop_circle:", type="primary", on_click=lambda: state.go(halt=len(made))
     )
 
     def told(choice: Choice) -> None:
-        __import__("sys").stderr.write(f"told {len(made)}\n")
         made.append(choice)
         so_far = page.tokenizer.decode(each.token_id for each in made)
         text.text(f"{so_far}▌\n\n{len(made)} of at most {asked.limit} tokens")
@@ -100,12 +99,6 @@ def run_generation(page: Page, request: GenerationRequest) -> Generation | None:
     def wait(ticket: Ticket[Step]) -> Step:
         return wait_for(lambda _session: ticket, slot, "Reading the prompt" if not made else "Generating")
 
-    import traceback
-    try:
-        generation = generate(engine, asked, _session_name(), wait=wait, told=told)
-    except BaseException as e:
-        __import__("sys").stderr.write(f"EXC {type(e)} {e}\n")
-        raise
     with named_errors():
         generation = kept(asked, lambda: generate(engine, asked, _session_name(), wait=wait, told=told))
     text.empty()

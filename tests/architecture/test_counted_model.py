@@ -194,6 +194,14 @@ def test_a_text_that_describes_no_model_is_refused_with_a_remedy(text):
     assert refused.value.remedy
 
 
+@pytest.mark.parametrize(
+    "sizes_of_it", [{"hidden_size": 2**31 - 2}, {"num_hidden_layers": 2**31 - 1, "hidden_size": 6}]
+)
+def test_a_model_that_nobody_could_build_is_refused(sizes_of_it):
+    with pytest.raises(ConfigError, match="describes a model of"):
+        sizes(MODELS["llama"] | {"head_dim": 2**20} | sizes_of_it)
+
+
 def test_architectures_alone_name_the_family():
     gpt2 = {key: value for key, value in MODELS["gpt2"].items() if key != "model_type"}
     assert sizes(gpt2 | {"architectures": ["GPT2LMHeadModel"]}) == sizes(MODELS["gpt2"])

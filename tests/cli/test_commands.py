@@ -1,6 +1,8 @@
 """The command line, as its contract says."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +62,28 @@ def test_doctor_finds_nothing_wrong(answer) -> None:
     report = answer("doctor")
     assert report["problems"] == []
     assert report["models"] == ["smollm2-135m-instruct"]
+
+
+def test_models_and_doctor_list_the_models_of_the_users_folders_and_say_what_is_wrong_with_bad_ones(
+    answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("tiny_a.gguf", "bad_magic.gguf"):
+        shutil.copy(DATA / "cases" / "files" / name, tmp_path / name)
+    monkeypatch.setenv("EXPLORER_MODELS", f"{tmp_path}{os.pathsep}{tmp_path / 'nowhere'}")
+    models = {model["id"]: model for model in answer("models")["models"]}
+    keys = {"id", "name", "architecture", "parameters", "dtype", "source", "has_weights", "tokenizer", "context"}
+    assert all(keys <= model.keys() for model in models.values())
+    expected = json.loads((DATA / "cases" / "files" / "tiny_a_expected.json").read_text())
+    assert models["tiny-a"] | {
+        "architecture": "llama", "parameters": expected["n_params"], "dtype": "F32", "has_weights": True,
+        "source": str(tmp_path / "tiny_a.gguf"), "tokenizer": "gguf", "context": 64,
+    } == models["tiny-a"]  # fmt: skip
+    assert "not a GGUF file" in models["bad-magic"]["problem"] and not models["bad-magic"]["has_weights"]
+    assert answer("trace", "--ids", "1,2", "--model", "tiny-a")["model"] == "tiny-a"
+    report = answer("doctor")
+    assert report["models"] == ["smollm2-135m-instruct", "tiny-a"]
+    assert len(report["problems"]) == 2
+    assert "nowhere" in report["problems"][0] and report["problems"][1].startswith("bad-magic cannot run: ")
 
 
 def test_tokens_of_the_default_model(answer) -> None:
@@ -157,6 +181,8 @@ def test_rope_of_llama_and_of_the_default_model(answer) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["fetch", "llama"], "OWNER/NAME"),
+        (["fetch", "../up/there"], "cannot be fetched"),
         (["tokens", "x", "--encoding", "nope"], "nope"),
         (["tokens", "x", "--model", "/no/such/folder"], "/no/such/folder"),
         (["trace"], "needs a text or --ids"),

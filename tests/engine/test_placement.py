@@ -170,7 +170,8 @@ def test_an_engine_says_how_long_a_streamed_model_takes_and_still_shows_its_weig
     engine = LocalEngine(shelf, settings)
     engine.prepare("tiny")
     wait_for(engine, Phase.READY, model="tiny")
-    assert "read layer by layer: about 1 s for every prompt" in engine.info("tiny").source
+    info = engine.info("tiny")
+    assert "read layer by layer: about 1 s for every prompt" in info.source and info.seconds is not None
     plain = loaded(open_checkpoint(CASES / "tiny_a.gguf", "tiny"))
     name = "layers.2.attention.query.weight"
     assert torch.equal(engine.parameter("tiny", name, rows=(0, 5)), plain.get_parameter(name)[[0, 5]])

@@ -46,6 +46,22 @@ def test_every_model_of_the_folders_is_there_and_bad_ones_say_why(settings: Sett
         shelf.card("bad-magic")
 
 
+def test_the_list_says_what_the_files_say_before_any_weight_is_read(settings: Settings) -> None:
+    engine = connect(settings)
+    listing = {listed.id: listed for listed in engine.listing()}
+    assert tuple(listing) == engine.models()
+    assert {model for model, listed in listing.items() if listed.problem is not None} == {"bad-magic", "tiny-a-hf"}
+    for model, tokenizer in (("tiny-a", "gguf"), ("tiny-a-hf-2", "huggingface"), ("tiny-a-meta", "tiktoken")):
+        facts = listing[model].facts
+        assert facts is not None and facts.card.tokenizer.format == tokenizer
+        assert (facts.parameters, facts.architecture, [*facts.precision]) == (EXPECTED["n_params"], "llama", ["F32"])
+        assert str(settings.model_folders[0]) not in f"{listing[model]}".replace(str(facts.card.tokenizer), "")
+        assert engine.state(model).phase is Phase.ABSENT
+    assert listing["tiny-a-hf"].facts is None and listing["tiny-a"].device == "cpu"
+    default = listing[DEFAULT_MODEL_ID].facts  # its files are not there: its sizes are known all the same
+    assert default is not None and default.parameters == 134_515_008 and "to be fetched" in default.source
+
+
 def test_a_model_that_was_repaired_is_read_again(settings: Settings) -> None:
     shelf = standard_shelf(settings)
     assert shelf.refusal("tiny-a-hf") is not None

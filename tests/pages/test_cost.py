@@ -36,6 +36,11 @@ def test_the_buffers_of_an_old_file_are_told_apart(open_app: Open) -> None:
     assert (files["value"], files["note"]) == ("6,738,417,664", "2,048 of them buffers, not learned")  # case K02
 
 
+def test_the_running_model_is_held_against_its_loaded_weights(open_app: Open) -> None:
+    files = tiles(open_app(PAGE), "cost-parameters")["Numbers in its files"]
+    assert (files["value"], files["note"]) == ("134,515,008", "differs from this count by 0")
+
+
 @pytest.mark.parametrize("counted", ["running", "gpt-2-small", "mixtral-8x7b", "mistral-7b-v0.1", "gemma-2-9b"])
 def test_every_kind_of_model_is_shown(open_app: Open, counted: str) -> None:
     app = open_app(PAGE, counted=counted, precision="int4", batch="16", accelerator="l4")
