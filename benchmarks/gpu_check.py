@@ -1,12 +1,12 @@
 """One prepared run that proves the GPU path: right numbers, a whole 8B model, and how near its speed is to the limit.
 
-    python benchmarks/gpu_check.py                       on the first GPU
-    python benchmarks/gpu_check.py --device cpu --small  the same steps on a CPU with a small shape
+    PYTHONPATH=. python benchmarks/gpu_check.py                       on the GPU
+    PYTHONPATH=. python benchmarks/gpu_check.py --device cpu --small  the same steps on a CPU with a small shape
 
 1. The tiny model of the tests through the engine: its published scores, in float32.
 2. A random model of middle size in every dtype: the device's scores against the CPU's in float32.
-3. A random model of exactly the 8B shape in bfloat16: written as safetensors, loaded by the engine, 512 tokens read with
-   the norms of the residual stream and every query, key and value kept, 128 tokens generated through the queue.
+3. A random model of exactly the 8B shape in bfloat16: written as safetensors, loaded by the engine, 512 tokens read
+   with the norms of the residual stream and every query, key and value kept, 128 tokens generated through the queue.
 
 ``ratio`` is the time per generated token over the time in which the device's measured copy bandwidth moves the weights
 that every token needs (all but the embedding table). Needs 16 GB of disk, and 20 GB of memory on the device.
@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -29,13 +30,14 @@ from explorer.checkpoint.names import parameter_shapes
 from explorer.config import ModelConfig
 from explorer.config.known_models import known_models
 from explorer.engine.device import DTYPES
-from explorer.engine.engine import Phase
+from explorer.engine.engine import Phase, Ticket
 from explorer.engine.entries import file_entry
 from explorer.engine.generation import generate
 from explorer.engine.local import LocalEngine
 from explorer.engine.shelf import Shelf
+from explorer.model.sampling import SamplerSettings
 from explorer.settings import Settings
-from explorer.trace.generation import Choice, GenerationRequest
+from explorer.trace.generation import GenerationRequest, Step
 from explorer.trace.trace import TraceRequest
 
 FILES = Path(__file__).parent.parent / "tests" / "data" / "cases" / "files"
@@ -44,6 +46,7 @@ TAPS = frozenset(f"layers.*.attention.tap.{name}" for name in ("rotated_query", 
 # Largest difference of a score over the largest score. Halves keep 8 and 11 bits; layers add up their roundings.
 TOLERANCES = {"float32": 2e-5, "bfloat16": 4e-2, "float16": 5e-3}
 GIGABYTE = 1e9
+Answer = TypeVar("Answer")
 ROUNDS = 5
 
 
@@ -99,9 +102,7 @@ def dtype_errors(device: torch.device) -> dict[str, float]:
     return errors
 
 
-def whole_model(
-    folder: Path, config: ModelConfig, device: torch.device, tokens: int, decode: int
-) -> dict[str, object]:
+def whole_model(folder: Path, config: ModelConfig, device: torch.device, tokens: int, decode: int) -> dict[str, object]:
     """Write, load, read and generate with a random model of ``config`` in bfloat16."""
     write_seconds, _ = timed(lambda: write_folder(folder, config, device))
     settings = Settings(home=folder, device=str(device), dtype="bfloat16", trace_cache_bytes=8 << 30, max_tokens=4096)
@@ -126,22 +127,21 @@ def whole_model(
     plain = statistics.median(read(1 + number, all_taps=False) for number in range(ROUNDS))
     tapped = statistics.median(read(100 + number, all_taps=True) for number in range(ROUNDS))
 
-    times: list[float] = []
+    ends: list[float] = []
+    steps: list[Step] = []
 
-    def told(_: Choice) -> None:
-        times.append(time.perf_counter())
+    def waited(ticket: Ticket[Step]) -> Step:
+        steps.append(ticket.result())
+        return steps[-1]
 
-    generate(
-        engine,
-        GenerationRequest(
-            model="it", token_ids=prompt(7), limit=decode, stop_ids=frozenset(), context=tokens + decode,
-            temperature=0.0, top_k=0, top_p=1.0, min_p=0.0, seed=0, forced={},
-        ),
-        "check",
-        told=told,
+    request = GenerationRequest(
+        model="it", token_ids=prompt(7), limit=decode, context=tokens + decode, uniforms=(0.5,) * decode,
+        settings=SamplerSettings(temperature=0.0),
     )  # fmt: skip
-    check(len(times) == decode, f"{len(times)} of {decode} tokens came")
-    per_token = statistics.median(np.diff(times)) if decode > 1 else float("nan")
+    generate(engine, request, "check", wait=waited, told=lambda _: ends.append(time.perf_counter()))
+    check(len(ends) == decode and steps[-1].n_read == 1, f"{len(ends)} of {decode} tokens came")
+    per_token = statistics.median(step.milliseconds for step in steps[1:]) / 1000
+    whole_per_token = float(np.median(np.diff(ends)))
     shapes = parameter_shapes(config)
     needed = 2 * sum(int(np.prod(shape)) for name, shape in shapes.items() if name != "embedding.weight")
     if config.tied_embedding:
@@ -157,6 +157,7 @@ def whole_model(
         "prefill_with_taps_ms": round(1000 * tapped, 2),
         "decoded": decode,
         "ms_per_token": round(1000 * per_token, 3),
+        "ms_per_token_with_queue_and_sampler": round(1000 * whole_per_token, 3),
         "copy_bandwidth_gb_s": round(bandwidth / GIGABYTE, 1),
         "limit_ms_per_token": round(1000 * needed / bandwidth, 3),
         "ratio": round(per_token / (needed / bandwidth), 2),
@@ -190,7 +191,7 @@ def finished(values: Tensor) -> Tensor:
     return values
 
 
-def timed[Answer](work: Callable[[], Answer]) -> tuple[float, Answer]:
+def timed(work: Callable[[], Answer]) -> tuple[float, Answer]:
     started = time.perf_counter()
     answer = work()
     return time.perf_counter() - started, answer

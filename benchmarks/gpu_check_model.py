@@ -1,6 +1,7 @@
-"""Random models for ``gpu_check.py`` and ``load_memory.py``: in memory, and as a folder in the format of Hugging Face."""
+"""Random models for ``gpu_check.py`` and ``load_memory.py``: in memory, and as a folder in Hugging Face's format."""
 
 import json
+import zlib
 from pathlib import Path
 
 import torch
@@ -34,7 +35,7 @@ def random_llama(config: ModelConfig, device: torch.device, dtype: torch.dtype) 
 
 def random_weight(name: str, shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
     """One parameter, drawn from a seed of its own."""
-    generator = torch.Generator(device).manual_seed(sum(name.encode()))
+    generator = torch.Generator(device).manual_seed(zlib.crc32(name.encode()))
     if name.endswith("gain"):
         return torch.ones(shape, device=device, dtype=dtype)
     drawn = torch.empty(shape, device=device, dtype=dtype)
@@ -62,7 +63,7 @@ def write_folder(
             write()
             shards.append({})
             held = 0
-        shards[-1][HUGGING_FACE_NAMES.stored(name)] = weight
+        shards[-1][HUGGING_FACE_NAMES.stored_name(name)] = weight
         held += weight.nbytes
     write()
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))

@@ -121,8 +121,9 @@ def lens() -> None:
 
 def chosen(token_id: int) -> None:
     """The chosen reading, and one token through all depths."""
-    normed = read_lens(page, [place], count=TOP, watched=(token_id,))
-    bare = read_lens(page, [place], count=TOP, normalised=False, watched=(token_id,))
+    slot = st.empty()
+    normed = read_lens(page, [place], slot, count=TOP, watched=(token_id,))
+    bare = read_lens(page, [place], slot, count=TOP, normalised=False, watched=(token_id,))
     table, name = depth_rows(normed, bare, label_of), label_of(token_id)
     left, right = st.columns(2, gap="large")
     with left:

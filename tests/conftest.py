@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
 
 from explorer.cli.session import Session
 from explorer.config import Llama3Scaling, ModelConfig
@@ -15,6 +16,10 @@ from explorer.model.llama import Llama
 from explorer.settings import read_settings
 
 torch.set_num_threads(1)
+
+# The same examples in every run, however busy the machine.
+settings.register_profile("repeatable", deadline=None, database=None, derandomize=True)
+settings.load_profile("repeatable")
 
 DATA = Path(__file__).parent / "data"
 

@@ -5,7 +5,7 @@
 const HEAD = 22;
 const FEW = 40; // up to so many columns the cells are wide enough for text
 const CELL = { narrowest: 64, widest: 150, height: 21 };
-const PIXEL = { narrowest: 5, widest: 18, height: 11 };
+const PIXEL = { narrowest: 4, widest: 18, height: 11 };
 const WIDEST_CANVAS = 16000;
 
 function rgb(colour) {

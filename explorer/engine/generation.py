@@ -139,12 +139,10 @@ def _read(model: Llama, cache: KVCache, new: tuple[int, ...], progress: Callable
 
 def _empty_cache(model: Llama, capacity: int) -> KVCache:
     weight = model.embedding.weight
-    cache = KVCache(model.config, capacity, dtype=weight.dtype, device=weight.device)
-    for number in range(model.config.n_layers):
-        device = model.get_parameter(f"layers.{number}.attention.query.weight").device
-        if device.type != "meta":  # of a model spread over devices, each layer's part lies beside it
-            cache.keys[number], cache.values[number] = cache.keys[number].to(device), cache.values[number].to(device)
-    return cache
+    places = [model.get_parameter(f"layers.{at}.attention.query.weight").device for at in range(model.config.n_layers)]
+    # What is read from the files whenever it runs is on no device now, and then where the embedding is.
+    layers = [weight.device if place.type == "meta" else place for place in places]
+    return KVCache(model.config, capacity, dtype=weight.dtype, layers=layers)
 
 
 def _held_bytes(cache: KVCache) -> int:

@@ -1,5 +1,7 @@
 """Keys and values of the tokens already read, so that the next token costs one row instead of all."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -7,7 +9,10 @@ from explorer.config import ModelConfig
 
 
 class KVCache:
-    """Room for the keys and values of ``capacity`` tokens in every layer; ``length`` of them are filled."""
+    """Room for the keys and values of ``capacity`` tokens in every layer; ``length`` of them are filled.
+
+    They lie on ``device``, or for a model that is spread over several on that of each layer, which ``layers`` names.
+    """
 
     def __init__(
         self,
@@ -17,12 +22,14 @@ class KVCache:
         batch: int = 1,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
+        layers: Sequence[torch.device] | None = None,
     ) -> None:
         shape = (batch, config.n_kv_heads, capacity, config.head_dim)
         self.capacity = capacity
         self.length = 0
-        self.keys = [torch.empty(shape, dtype=dtype, device=device) for _ in range(config.n_layers)]
-        self.values = [torch.empty(shape, dtype=dtype, device=device) for _ in range(config.n_layers)]
+        places = [device] * config.n_layers if layers is None else layers
+        self.keys = [torch.empty(shape, dtype=dtype, device=place) for place in places]
+        self.values = [torch.empty(shape, dtype=dtype, device=place) for place in places]
 
     def extend(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Store one layer's new keys and values behind the filled ones and return all of them.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.trace.lens import Lens, LensRequest
 from explorer.ui import resources, state
@@ -32,16 +33,22 @@ def lens_controls(n_tokens: int, n_read: int) -> None:
 
 
 def read_lens(
-    page: Page, tokens: Sequence[int], *, count: int = 1, normalised: bool = True, watched: tuple[int, ...] = ()
+    page: Page,
+    tokens: Sequence[int],
+    slot: DeltaGenerator,
+    *,
+    count: int = 1,
+    normalised: bool = True,
+    watched: tuple[int, ...] = (),
 ) -> Lens:
-    """Some tokens of the prompt at every depth. Call ``page.run`` first."""
+    """Some tokens of the prompt at every depth, with progress in ``slot``. Call ``page.run`` first."""
     request = LensRequest(
         model=page.view.model, token_ids=page.encoding.ids, tokens=tuple(tokens), count=count, normalised=normalised,
         watched=watched,
     )  # fmt: skip
     engine = resources.engine()
     with named_errors():
-        return wait_for(lambda session: engine.submit_lens(request, session), st.empty(), "Reading the layers")
+        return wait_for(lambda session: engine.submit_lens(request, session), slot, "Reading the layers")
 
 
 def read_grid(page: Page, columns: range, selected: int) -> list[Lens]:
@@ -50,14 +57,14 @@ def read_grid(page: Page, columns: range, selected: int) -> list[Lens]:
     The selected one alone where all would take long and nobody asked for them. Each block is a job of its own in the
     engine's queue: others come in between, and what has been read stays when this session turns to something else.
     """
-    normalised = not page.view.without_norm
+    normalised, slot = not page.view.without_norm, st.empty()
     if len(columns) > FEW_TOKENS and not page.view.whole:
-        return [read_lens(page, [selected], normalised=normalised)]
+        return [read_lens(page, [selected], slot, normalised=normalised)]
     blocks = [columns[start : start + AT_ONCE] for start in range(0, len(columns), AT_ONCE)]
     blocks.sort(key=lambda block: min(abs(token - selected) for token in block))
-    slot, read = st.empty(), []
+    read = []
     for done, block in enumerate(blocks):
-        read.append(read_lens(page, block, normalised=normalised))
+        read.append(read_lens(page, block, slot, normalised=normalised))
         if len(blocks) > 2:
             slot.progress((done + 1) / len(blocks), text=f"Read {done * AT_ONCE + len(block)} of {len(columns)} tokens")
     slot.empty()

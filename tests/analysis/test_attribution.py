@@ -19,9 +19,7 @@ IDS = tuple(range(40, 50))
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     rows = attribution_rows(0) | attribution_rows(1)
-    request = TraceRequest(
-        model="", token_ids=IDS, rows=rows, taps=frozenset({"tap.logits", "tap.final"}), scored=(7,)
-    )
+    request = TraceRequest(model="", token_ids=IDS, rows=rows, taps=frozenset({"tap.logits", "tap.final"}), scored=(7,))
     return traced(tiny_a().model, request)
 
 

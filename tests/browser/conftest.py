@@ -23,6 +23,7 @@ ARGUMENTS = [
 ]  # fmt: skip
 # Streamlit asks under the page's own path first where the server lives, and then takes the right one.
 HARMLESS = "/_stcore/"
+AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
 
 Visit = Callable[..., Page]
 
@@ -134,3 +135,12 @@ def settle(page: Page) -> None:
     for _ in range(2):
         page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
         page.wait_for_timeout(300)
+
+
+def assert_accessible(page: Page) -> None:
+    """axe finds nothing serious or critical on the page as it stands."""
+    page.evaluate(AXE)
+    rules = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}"
+    found = page.evaluate(f"axe.run(document, {rules})")["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious)

@@ -5,8 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, settle
-from tests.browser.test_pages import AXE
+from tests.browser.conftest import Visit, assert_accessible, settle
 
 pytestmark = pytest.mark.browser
 
@@ -18,10 +17,7 @@ MARGIN = 26  # pixels left of the first column of the grid
 def test_axe_finds_nothing_serious(visit: Visit, path: str, scheme: str) -> None:
     page = visit(path, scheme=scheme)
     page.locator("tbody tr").first.wait_for()
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert not serious, "\n".join(f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious)
+    assert_accessible(page)
 
 
 @pytest.mark.parametrize("path", ["/attention?layer=18&head=6", "/feed_forward?layer=20"])

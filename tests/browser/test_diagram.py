@@ -9,10 +9,9 @@ from playwright.sync_api import Page, expect
 from explorer.architecture.catalogue import PART, PARTS
 from explorer.architecture.plan import plan
 from explorer.config.known_models import known_models
-from tests.browser.conftest import Visit, settle
+from tests.browser.conftest import Visit, assert_accessible, settle
 
 pytestmark = pytest.mark.browser
-AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
 CONFIG = known_models()["smollm2-135m-instruct"].config
 COVERED_TITLES = """() => {
   const roots = [...document.querySelectorAll('*')].map(each => each.shadowRoot);
@@ -150,11 +149,7 @@ def test_no_text_sticks_out_of_its_box_and_the_page_does_not_scroll_sideways(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(visit: Visit, scheme: str) -> None:
     page = visit("/architecture?inside=both&part=rotary", scheme=scheme, width=1440)
-    page.evaluate(AXE)
-    rules = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}"
-    found = page.evaluate(f"axe.run(document, {rules})")["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert not serious, "\n".join(f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious)
+    assert_accessible(page)
 
 
 def test_every_part_is_known_to_these_tests() -> None:

@@ -13,14 +13,18 @@ from explorer.config.hugging_face import config_from_hugging_face
 from explorer.engine.device import DTYPES
 from explorer.engine.engine import Phase
 from explorer.engine.entries import file_entry
+from explorer.engine.generation import generate
 from explorer.engine.local import LocalEngine
 from explorer.engine.memory import Memory
 from explorer.engine.placement import Placement, fits_as_preferred, place, placement
 from explorer.engine.shelf import Shelf
 from explorer.errors import Cancelled, TooLarge
+from explorer.model.kv_cache import KVCache
 from explorer.model.llama import Llama
+from explorer.model.sampling import SamplerSettings
 from explorer.settings import Settings
 from explorer.trace.checkpoints import run
+from explorer.trace.generation import GenerationRequest
 from explorer.trace.replay import replay
 from explorer.trace.trace import Trace, TraceRequest
 from tests.checkpoint.tiny_folders import CASES, EXPECTED, loaded
@@ -160,6 +164,37 @@ def test_over_two_devices_each_layer_runs_where_it_lies_and_its_input_follows() 
         assert model.stream(torch.tensor([EVERYTHING.token_ids])).shape == (1, 51, 64)
     assert [x.device for x in seen["placed"]] == [CPU, CPU, META]
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(seen["placed"][:2], seen["plain"][:2], strict=True))
+
+
+def test_over_two_devices_each_layers_keys_and_values_lie_beside_it() -> None:
+    model, _ = placed(Placement(dtype=torch.float32, outer=CPU, layers=(CPU, CPU, META)))
+    cache = KVCache(model.config, 60, layers=(CPU, CPU, META))
+    plain = loaded(open_checkpoint(CASES / "tiny_a_hf", "tiny"))
+    with torch.inference_mode():
+        for ids in (EVERYTHING.token_ids[:50], EVERYTHING.token_ids[50:]):
+            assert model.stream(torch.tensor([ids]), cache).shape == (1, len(ids), 64)
+        whole = KVCache(plain.config, 60)
+        plain.stream(torch.tensor([EVERYTHING.token_ids]), whole)
+    assert [keys.device for keys in cache.keys] == [values.device for values in cache.values] == [CPU, CPU, META]
+    for kept, expected in ((cache.keys, whole.keys), (cache.values, whole.values)):
+        torch.testing.assert_close(kept[1][:, :, :51], expected[1][:, :, :51], atol=1e-5, rtol=0)
+
+
+def test_a_streamed_model_generates_what_the_plain_one_does() -> None:
+    room = Memory(device=CPU, free=600_000)
+    settings = Settings(home=CASES, dtype="float32", device="cpu")
+    texts = []
+    for memory in (lambda device: room, lambda device: Memory(device=CPU, free=1 << 30)):
+        engine = LocalEngine(Shelf(settings, {"tiny": file_entry(CASES / "tiny_a.gguf", settings)}, memory), settings)
+        engine.prepare("tiny")
+        wait_for(engine, Phase.READY, model="tiny")
+        request = GenerationRequest(
+            model="tiny", token_ids=EVERYTHING.token_ids[:20], settings=SamplerSettings(temperature=0.0),
+            uniforms=(0.5,) * 8, limit=8, context=64,
+        )  # fmt: skip
+        texts.append([choice.token_id for choice in generate(engine, request, "me").choices])
+        assert (engine.info("tiny").seconds is None) == (memory(CPU) is not room)
+    assert texts[0] == texts[1] and len(texts[0]) == 8
 
 
 def test_an_engine_says_how_long_a_streamed_model_takes_and_still_shows_its_weights() -> None:

@@ -9,17 +9,12 @@ from typing import cast
 
 import pytest
 import tiktoken
-from hypothesis import settings
 from tiktoken_ext import openai_public
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models, pre_tokenizers
 
 from explorer.tokenizer.openai_vocabulary import FOLDER
 from explorer.tokenizer.tokenizer import Tokenizer, build_tokenizer
-
-# The same examples in every run, however busy the machine: tables of Unicode differ in a few code points.
-settings.register_profile("repeatable", deadline=None, database=None, derandomize=True)
-settings.load_profile("repeatable")
 
 # pat_str in Meta's models/llama3/tokenizer.py, character for character.
 META_PATTERN = (
