@@ -77,10 +77,7 @@ def show(values: PartValues) -> None:
     tiles = {"min": "Least", "mean": "Mean", "max": "Greatest", "deviation": "Deviation", "length": "Length (L2)"}
     notes = {"length": "of the selected row"}
     fact_list(
-        [
-            Fact(name=title, value=f"{numbers_of[name]:.4g}", note=notes.get(name, ""))
-            for name, title in tiles.items()
-        ],
+        [Fact(name=title, value=f"{numbers_of[name]:.4g}", note=notes.get(name, "")) for name, title in tiles.items()],
         key=f"summary-{values.name}",
         tile=84,
     )

@@ -246,7 +246,7 @@ def repeated(batch: range) -> HeadScan:
 
 size = thumbnail_size(config)
 begin = page.tokenizer.encode("").ids
-random_ids = repeated_random_tokens(config.vocab_size, begin)
+random_ids = repeated_random_tokens(config.vocab_size, begin, most=config.context)
 with grid_place:  # last, because a long prompt takes a while: all else is there already
     every = joined(
         [

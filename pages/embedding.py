@@ -26,16 +26,28 @@ ids, labels = encoding.ids[part], [token.label for token in encoding.tokens[part
 rows = session.engine.parameter(session.model, "embedding.weight", ids)
 """
 TABLE = LOADED + "print(embedding.row_table(rows, ids, labels, range({first}, {end}), part.start))"
-PRODUCT = LOADED + """product = session.engine.one_hot_product(session.model, ids[{token}])
+PRODUCT = (
+    LOADED
+    + """product = session.engine.one_hot_product(session.model, ids[{token}])
 print(embedding.value_table(rows[{token}]))
 print("largest difference", (product - rows[{token}]).abs().max().item())"""
-COSINES = LOADED + """shown = slice({start}, {stop})
+)
+COSINES = (
+    LOADED
+    + """shown = slice({start}, {stop})
 print(embedding.cosine_table(embedding.cosines(rows[shown]), labels[shown], part.start + shown.start))"""
-NEIGHBOURS = LOADED + """nearest = session.engine.nearest(session.model, rows[{token}][None], count={count})
+)
+NEIGHBOURS = (
+    LOADED
+    + """nearest = session.engine.nearest(session.model, rows[{token}][None], count={count})
 print(embedding.neighbour_table(nearest, session.tokenizer.label))"""
-SUM = LOADED + """abc = session.engine.parameter(session.model, "embedding.weight", {terms})
+)
+SUM = (
+    LOADED
+    + """abc = session.engine.parameter(session.model, "embedding.weight", {terms})
 nearest = session.engine.nearest(session.model, embedding.combined(abc), count={count})
 print(embedding.neighbour_table(nearest, session.tokenizer.label))"""
+)
 
 page = open_page("embedding")
 config = page.blueprint.config

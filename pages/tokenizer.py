@@ -26,9 +26,12 @@ READ = """from explorer.cli.session import tokenizer_named
 tokenizer = tokenizer_named({vocabulary!r}, model={model!r})
 encoding = tokenizer.encode({prompt!r}, special={special}, bos={with_bos})
 """
-TOKENS = READ + """from explorer.analysis.tokens import token_table
+TOKENS = (
+    READ
+    + """from explorer.analysis.tokens import token_table
 
 print(token_table(encoding.tokens))"""
+)
 COUNTS = """from explorer.analysis.tokens import vocabulary_counts
 from explorer.cli.session import tokenizer_named
 
@@ -36,17 +39,19 @@ text = {prompt!r}
 tokenizers = {{name: tokenizer_named(name, model={model!r}) for name in ("own", "llama3", "cl100k_base", "o200k_base")}}
 encodings = {{name: each.encode(text, special={special}, bos={with_bos}) for name, each in tokenizers.items()}}
 print(vocabulary_counts(text, encodings))"""
-MERGES = READ + """from explorer.analysis.merges import piece_table, step_table
+MERGES = (
+    READ
+    + """from explorer.analysis.merges import piece_table, step_table
 
 print(piece_table(encoding))
 print(step_table(tokenizer.merge_steps({piece!r})))"""
+)
 LANGUAGES = """from explorer.analysis.languages import article_1
 from explorer.analysis.tokens import language_counts
 from explorer.cli.session import tokenizer_named
 
 tokenizers = {{name: tokenizer_named(name, model={model!r}) for name in ("own", "llama3", "cl100k_base", "o200k_base")}}
 print(language_counts(article_1(), tokenizers))"""
-
 
 
 @st.fragment  # a step draws nothing else again

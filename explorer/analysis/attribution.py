@@ -6,6 +6,7 @@ et al. 2021, "A Mathematical Framework for Transformer Circuits", call this dire
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from explorer.analysis.residual_stream import ACCOUNT_ROWS, Account, sub_layer
 from explorer.trace.trace import Trace
 
 Vector = NDArray[np.float64]  # (d_model,)
+Heads: TypeAlias = pd.DataFrame  # as from ``head_parts``
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ def attribution(book: Account, gain: Tensor, eps: float, rows: Tensor, logit: fl
     return Attribution(parts=parts, logit=logit, direction=direction)
 
 
-def head_parts(trace: Trace, layer: int, output: Tensor, direction: Vector) -> pd.DataFrame:
+def head_parts(trace: Trace, layer: int, output: Tensor, direction: Vector) -> Heads:
     """How the heads of ``layer`` share its attention's contribution: ``head`` and ``contribution``.
 
     A head's write is its mixed values times its columns of ``output`` (d_model, head * head_dim). Needs

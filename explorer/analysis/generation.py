@@ -1,6 +1,7 @@
 """A generation as tables: its steps, and what its cache holds."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import pandas as pd
 import torch
@@ -10,7 +11,7 @@ from explorer.model.sampling import NextToken, SamplerSettings, next_token, unif
 from explorer.trace.generation import Choice, Generation, GenerationRequest
 from explorer.trace.trace import Trace
 
-Steps = pd.DataFrame  # as from ``step_rows``
+Steps: TypeAlias = pd.DataFrame  # as from ``step_rows``
 
 
 def generation_request(

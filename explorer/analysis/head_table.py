@@ -1,5 +1,6 @@
 """All heads of a model in one table, and the rules by which a head gets a name."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,15 +51,16 @@ RULES = (
 )  # fmt: skip
 
 
-def repeated_random_tokens(vocab_size: int, begin: Sequence[int] = ()) -> tuple[int, ...]:
+def repeated_random_tokens(vocab_size: int, begin: Sequence[int] = (), most: int = sys.maxsize) -> tuple[int, ...]:
     """The test sequence for induction: ``REPEATED_TOKENS`` random ids, ``REPEATS`` times, after a token to begin with.
 
     That is ``begin``, what the vocabulary begins every text with, or else one more random id. Drawn without repetition
     from the second fifth of the vocabulary: ids grow as tokens get rarer, and very common and very rare ones are to be
-    left out. Length and number of repeats as in Olsson et al. 2022.
+    left out. Length and number of repeats as in Olsson et al. 2022, or what fits into ``most`` tokens, so that a model
+    with a short context can run them.
     """
     low, high = vocab_size // 5, 2 * vocab_size // 5
-    count = min(REPEATED_TOKENS + 1, high - low)
+    count = min(REPEATED_TOKENS + 1, high - low, (most - len(begin or (0,))) // REPEATS + 1)
     drawn = np.random.default_rng(RANDOM_SEED).choice(np.arange(low, high), size=count, replace=False)
     first, *repeated = (int(token) for token in drawn)
     return (*(begin or (first,)), *repeated * REPEATS)

@@ -3,9 +3,7 @@
 import argparse
 from functools import partial
 
-import pandas as pd
-
-from explorer.analysis.attribution import Attribution, attribution_rows, head_parts
+from explorer.analysis.attribution import Attribution, Heads, attribution_rows, head_parts
 from explorer.analysis.attribution import attribution as parts_of
 from explorer.analysis.residual_stream import account
 from explorer.analysis.sampling import NEXT_TOKEN
@@ -42,7 +40,7 @@ def attributed(
     token: int | None = None,
     against: int | None = None,
     layer: int = 0,
-) -> tuple[Attribution, pd.DataFrame]:
+) -> tuple[Attribution, Heads]:
     """The parts of a token's score, less that of ``against``, and those of the heads of ``layer``.
 
     Scored is what follows the token at ``place``, the last one by default; ``token`` is by default the likeliest.

@@ -131,9 +131,7 @@ def _choices(checkpoint: Checkpoint, setting: str, device: torch.device) -> tupl
     return (torch.float32, narrow) if device.type == "cpu" else (torch.bfloat16,)
 
 
-def _spread(
-    checkpoint: Checkpoint, dtype: torch.dtype, memories: Sequence[Memory]
-) -> tuple[torch.device, ...] | None:
+def _spread(checkpoint: Checkpoint, dtype: torch.dtype, memories: Sequence[Memory]) -> tuple[torch.device, ...] | None:
     """The device of every layer, filling one device after the other; None if the last one overflows."""
     at, free = 0, memories[0].usable
     outer, _ = _parts(checkpoint, dtype, memories[0].device)
@@ -173,9 +171,7 @@ def _too_large(checkpoint: Checkpoint, dtype: torch.dtype, memories: Sequence[Me
     """The figures, and every way out that would work here."""
     here = memories[0]
     sizes = {name: sum(checkpoint.bytes_to_load(other, here.device).values()) for name, other in DTYPES.items()}
-    options = [
-        f"EXPLORER_DTYPE={name} needs {gigabytes(size)}" for name, size in sizes.items() if size <= here.usable
-    ]
+    options = [f"EXPLORER_DTYPE={name} needs {gigabytes(size)}" for name, size in sizes.items() if size <= here.usable]
     if here.device.type == "cuda":
         options.append("EXPLORER_DEVICE=cpu uses the memory of the host")
     options.append("a smaller model, or a machine with more memory")

@@ -189,9 +189,7 @@ def _toggle(parent: Element, part: Part, box: Box) -> None:
 def _wire(parent: Element, labels: Element, wire: Wire, drawing: Drawing) -> None:
     flow, points = wire.flow, wire.points
     way = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    path = SubElement(
-        parent, "path", {"d": way, "class": f"wire {flow.kind}", "marker-end": f"url(#head-{flow.kind})"}
-    )
+    path = SubElement(parent, "path", {"d": way, "class": f"wire {flow.kind}", "marker-end": f"url(#head-{flow.kind})"})
     path.attrib |= {"data-from": flow.source, "data-to": flow.target, "data-kind": flow.kind}
     shapes = drawing.shape(flow)
     SubElement(path, "title").text = f"{PART[flow.source].title} → {PART[flow.target].title}: " + " | ".join(shapes)

@@ -39,7 +39,7 @@ def candidate_bars(table: pd.DataFrame, *, tail_mass: float, compact: bool = Fal
     )  # fmt: skip
     if tail_mass > 0 and not compact:
         rows.append(len(rows))
-        shown.append("<i>all cut tokens together</i>")
+        shown.append("<i>all cut tokens</i>")
         figure.add_bar(
             y=[rows[-1]], x=[tail_mass], orientation="h", width=0.84,
             marker={"color": "rgba(0,0,0,0)", "line": {"color": MUTED, "width": 1.4}},

@@ -24,8 +24,7 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
         "llama3": _CONTRACTION
         + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         # Qwen2 and Qwen3: Llama 3's, with every digit on its own (transformers' tokenization_qwen2.py).
-        "qwen2": _CONTRACTION
-        + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "qwen2": _CONTRACTION + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         # No cut at all.
         "whole": r"[\s\S]+",
         # tiktoken_ext/openai_public.py; \Z is what Rust's regex calls $.

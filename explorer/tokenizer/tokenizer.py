@@ -58,6 +58,7 @@ class Tokenizer:
         # tiktoken answers in ranks. Most files number their tokens so that these are the ids; then None.
         id_of_rank = {rank: vocabulary.ids[token] for token, rank in merges.ranks.items()}
         self._id_of_rank = None if all(rank == at for rank, at in id_of_rank.items()) else id_of_rank
+
     def encode(self, text: str, *, bos: bool | None = None, special: bool = False) -> Encoding:
         """The ids of a text, with nothing normalised away.
 

@@ -20,7 +20,7 @@ from explorer.ui.view import MAX_DRAWS, MAX_SEED, UnusableValueError
 from explorer.ui.waiting import model_progress, named_errors, wait_for
 
 LONGEST = 512
-ELSEWHERE = ("overview", "unembedding", "attention", "residual_stream", "feed_forward", "sampling")
+NOT_OF_A_TEXT = ("tour", "cost", "generation")  # pages that a step of a generation has nothing to say to
 
 
 def prompt_controls(page: Page) -> None:
@@ -87,9 +87,7 @@ def run_generation(page: Page, request: GenerationRequest) -> Generation | None:
     asked = request if halt < 0 else replace(request, limit=min(request.limit, halt))
     slot, text, button = st.empty(), st.empty(), st.empty()
     made: list[Choice] = []
-    button.button(
-        "Stop", key="stop", icon=":material/stop_circle:", type="primary", on_click=lambda: state.go(halt=len(made))
-    )
+    button.button("Stop", key="stop", icon=":material/stop_circle:", on_click=lambda: state.go(halt=len(made)))
 
     def told(choice: Choice) -> None:
         made.append(choice)
@@ -188,8 +186,9 @@ def links_at_step(page: Page, prompt: str, generation: Generation, at: int) -> N
         st.caption("The text at this step is too long for a link.")
         return
     row = st.container(horizontal=True, key="at-step")
-    for name in ELSEWHERE:
-        entry = PAGES[name]
+    for name, entry in PAGES.items():
+        if name in NOT_OF_A_TEXT:
+            continue
         row.page_link(entry.file, label=entry.title, icon=entry.icon, query_params=view.params(), width="content")
     if page.tokenizer.encode(text, special=special, bos=view.with_bos).ids != generation.before(at):
         st.caption("Read as a text, these tokens are cut a little differently: the numbers there will differ slightly.")

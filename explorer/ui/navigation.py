@@ -88,7 +88,7 @@ PAGES = {
         icon=":material/360:",
         opening=(
             "Llama learns where a token stands by turning: each pair of numbers in a query or key is an arrow, and "
-            "every position turns it a little further. Move the position and see which arrows race and which barely stir."
+            "every position turns it a little further. Move the position: some arrows race, some barely stir."
         ),
     ),
     "attention": PageEntry(

@@ -67,7 +67,6 @@ def next_token_button(page: Page, run: Run, drawn: Token) -> None:
     st.button(
         "Next token",
         icon=":material/keyboard_double_arrow_right:",
-        type="primary",
         disabled=bool(cannot),
         on_click=lambda: state.go(prompt=longer, draw=view.draw % MAX_DRAWS + 1, token=-1),
     )

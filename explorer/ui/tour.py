@@ -23,7 +23,7 @@ def prediction(options: Sequence[str], guess: int) -> int | None:
         column.button(
             literal(option),
             key=f"guess-{place}",
-            type="primary" if place == guess else "secondary",
+            icon=":material/check:" if place == guess else None,
             width="stretch",
             on_click=state.go,
             kwargs={"guess": place},
@@ -40,7 +40,7 @@ def tour_way(page: Page, n_stops: int, deeper: str) -> None:
         on_click=lambda: state.go(stop=step - 1, guess=-1, token=-1),
     )  # fmt: skip
     on.button(
-        "Next stop" if step < n_stops else "Start again", icon=":material/arrow_forward:", type="primary",
+        "Next stop" if step < n_stops else "Start again", icon=":material/arrow_forward:",
         width="stretch", on_click=lambda: state.go(stop=step % n_stops + 1, guess=-1, token=-1),
     )  # fmt: skip
     with deep:

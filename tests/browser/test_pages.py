@@ -1,6 +1,5 @@
 """What a person does, in a real browser."""
 
-
 import pytest
 from playwright.sync_api import expect
 

@@ -156,7 +156,8 @@ def test_a_full_disk_is_told_before_anything_is_fetched(
 
 
 @pytest.mark.parametrize(
-    "name", ["", "tiny", "../tiny/x", "a/../b", "/a/b", "a/b/../c.gguf", "a/b/c.safetensors", "a/b\n", "ä/b", "https://x/y"]
+    "name",
+    ["", "tiny", "../tiny/x", "a/../b", "/a/b", "a/b/../c.gguf", "a/b/c.safetensors", "a/b\n", "ä/b", "https://x/y"],
 )
 def test_nothing_but_the_name_of_a_model_is_asked_for(name: str) -> None:
     assert HUB_NAME.fullmatch(name) is None

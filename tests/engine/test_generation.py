@@ -13,9 +13,10 @@ from explorer.analysis.generation import generation_request
 from explorer.cli.generate import generated
 from explorer.cli.session import Session
 from explorer.engine.engine import Phase
+from explorer.engine.entries import file_entry
 from explorer.engine.generation import Caches, generate
 from explorer.engine.local import LocalEngine
-from explorer.engine.shelf import Shelf, file_entry
+from explorer.engine.shelf import Shelf
 from explorer.errors import BadValue, Cancelled, NotFinite, TooLarge
 from explorer.model.llama import Llama
 from explorer.settings import Settings

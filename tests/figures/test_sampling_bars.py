@@ -60,7 +60,7 @@ def test_the_drawn_token_is_marked_by_more_than_colour(table: pd.DataFrame) -> N
 
 def test_what_was_cut_is_a_bar_of_its_own(table: pd.DataFrame) -> None:
     figure = candidate_bars(table, tail_mass=0.15)
-    assert figure.layout.yaxis.ticktext[-1] == "<i>all cut tokens together</i>"
+    assert figure.layout.yaxis.ticktext[-1] == "<i>all cut tokens</i>"
     assert any(trace.type == "bar" and list(trace.x) == [0.15] for trace in figure.data)
 
 

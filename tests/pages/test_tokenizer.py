@@ -110,8 +110,10 @@ def test_a_long_text_is_drawn_in_part_and_counted_whole(open_app: Open) -> None:
     text = "🦙" * 5_000
     app = open_app(FILE, prompt=text, token="9000")
     strip = told(app, "tokens")
-    assert strip["count"] == len(tokenizer_named().encode(text)) == int(
-        facts(app, "counts")["Tokens"]["value"].replace(",", "")
+    assert (
+        strip["count"]
+        == len(tokenizer_named().encode(text))
+        == int(facts(app, "counts")["Tokens"]["value"].replace(",", ""))
     )
     assert len(strip["labels"]) == 4_096
     assert strip["first"] <= 9_000 < strip["first"] + 4_096
