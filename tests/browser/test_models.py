@@ -43,20 +43,21 @@ def choose(page: Page, label: str) -> None:
     settle(page)
 
 
-def asked(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+def wait_for_link(page: Page, wanted: dict[str, list[str]]) -> None:
+    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query) == wanted, timeout=20_000)
+    settle(page)
 
 
 def test_switching_the_model_changes_the_model_alone_and_switching_back_drops_nothing(address: str, page: Page) -> None:
     link = {"prompt": ["Hello"], "layer": ["20"], "head": ["5"], "temperature": ["0.5"]}
     open_link(page, f"{address}/residual_stream?prompt=Hello&layer=20&head=5&temperature=0.5")
     choose(page, NAME)
-    assert asked(page) == link | {"model": ["my-tiny-model-b"]}
+    wait_for_link(page, link | {"model": ["my-tiny-model-b"]})
     expect(page.get_by_label("Your text")).to_have_value("Hello")
     expect(page.get_by_test_id("stSidebar").get_by_text("runs here")).to_contain_text(NAME)
     expect(page.get_by_text("This could not be done")).to_have_count(0)
     choose(page, "SmolLM2-135M-Instruct")
-    assert asked(page) == link
+    wait_for_link(page, link)
 
 
 def test_every_model_is_described_and_a_bad_one_says_why_and_cannot_be_chosen(address: str, page: Page) -> None:
@@ -85,7 +86,7 @@ def test_a_model_that_cannot_read_says_why_and_another_can_be_chosen(
     open_link(page, f"{address}/?model={model}&prompt=Hi")
     expect(page.get_by_test_id("stMain")).to_contain_text(words)
     choose(page, NAME)
-    assert asked(page) == {"model": ["my-tiny-model-b"], "prompt": ["Hi"]}
+    wait_for_link(page, {"model": ["my-tiny-model-b"], "prompt": ["Hi"]})
     expect(page.get_by_text("This could not be done")).to_have_count(0)
 
 
