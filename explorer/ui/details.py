@@ -4,6 +4,7 @@ import streamlit as st
 
 from explorer.architecture.blueprint import Blueprint, source_of
 from explorer.architecture.prose import prose
+from explorer.ui.words import literal
 
 
 def details(
@@ -16,7 +17,7 @@ def details(
         st.markdown(prose(subject))
         st.latex(formula)
     with facts:
-        st.markdown(f"**Shapes for these {n_tokens} tokens** in {blueprint.config.name}")
+        st.markdown(f"**Shapes for these {n_tokens} tokens** in {literal(blueprint.config.name)}")
         for address in taps:
             axes = blueprint.shape(address, n_tokens)[1:]
             sizes = " × ".join(f"{size:,}" for _, size in axes)

@@ -54,7 +54,7 @@ def test_switching_the_model_changes_the_model_alone_and_switching_back_drops_no
     choose(page, NAME)
     wait_for_link(page, link | {"model": ["my-tiny-model-b"]})
     expect(page.get_by_label("Your text")).to_have_value("Hello")
-    expect(page.get_by_test_id("stSidebar").get_by_text("runs here")).to_contain_text(NAME)
+    expect(page.get_by_test_id("stSidebar").get_by_text("runs here")).to_contain_text(NAME, timeout=30_000)
     expect(page.get_by_text("This could not be done")).to_have_count(0)
     choose(page, "SmolLM2-135M-Instruct")
     wait_for_link(page, link)

@@ -58,7 +58,7 @@ def test_a_link_carries_the_view_to_another_page_and_back(visit: Visit) -> None:
         page.get_by_role("link", name=name, exact=True).click()
         page.wait_for_url(f"**/{name.lower().replace(' ', '_')}?prompt=Once+upon+a+time&token=1")
         settle(page)
-        assert page.get_by_label("Your text").input_value() == "Once upon a time"
+        expect(page.get_by_label("Your text")).to_have_value("Once upon a time", timeout=20_000)
 
 
 def test_a_typed_prompt_comes_back_from_its_link_to_the_last_character(visit: Visit) -> None:
@@ -70,7 +70,7 @@ def test_a_typed_prompt_comes_back_from_its_link_to_the_last_character(visit: Vi
     settle(page)
     title, link = page.title(), page.url.partition("/tokenizer")[2]
     again = visit(f"/tokenizer{link}")
-    assert again.get_by_label("Your text").input_value() == typed
+    expect(again.get_by_label("Your text")).to_have_value(typed, timeout=20_000)
     assert again.title() == title
     labels = again.get_by_role("radiogroup", name="Tokens of the prompt").locator(".text").all_inner_texts()
     assert "".join(labels).replace("·", " ").replace("↵", "\n").replace("⇥", "\t") == typed
